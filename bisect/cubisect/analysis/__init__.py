@@ -1,0 +1,1 @@
+"""What recorded trials say: pure functions on a data frame."""

@@ -1,0 +1,1 @@
+"""The `bisect` command: parse, call, print."""

@@ -1,0 +1,52 @@
+"""What every driver offers to the process that runs a trial."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol, runtime_checkable
+
+from cubisect.outcome import DriverReport, Phase
+from cubisect.trial import TrialSpec
+
+
+class SetupError(Exception):
+    """The batch call could not be tried at all (out of memory, no device): the trial is inconclusive."""
+
+
+class Progress(Protocol):
+    """How far the trial got, kept where it survives the death of the process."""
+
+    def enter(self, phase: Phase, repetition: int = 0) -> None:
+        """Record that `phase` begins; in SUBMIT and SYNC, `repetition` counts submissions begun, from 1."""
+
+
+class Barrier(Protocol):
+    """The line from which the ranks of one trial start together."""
+
+    def wait(self) -> None:
+        """Return when every rank is here."""
+
+
+@runtime_checkable
+class Driver(Protocol):
+    """One driver, used by one trial in one process."""
+
+    name: str
+    simulated: bool
+
+    def warm_up(self, gpu: int) -> None:
+        """Do what needs no knowledge of the trial (create the context), so that a spare can do it ahead.
+
+        Raises:
+            SetupError: the device cannot be used.
+        """
+
+    def run(self, spec: TrialSpec, progress: Progress, barrier: Barrier | None = None) -> DriverReport:
+        """Submit the batch `spec.repetition` times and verify every byte; `warm_up(spec.gpu)` has been called.
+
+        `barrier`, where given, is waited for before each submission.
+
+        Raises:
+            SetupError: the batch call could not be tried.
+        """
+
+    def environment(self) -> Mapping[str, Any]:
+        """Return the fingerprint of what is under test: driver version, GPUs, CUDA version."""

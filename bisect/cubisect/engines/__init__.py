@@ -1,0 +1,1 @@
+"""Where trials run: lanes of this machine, or a Ray cluster."""

@@ -1,0 +1,1 @@
+"""One fresh process per trial: start, watch, end, and say what was seen."""

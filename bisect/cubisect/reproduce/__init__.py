@@ -1,0 +1,1 @@
+"""From a failing trial to the smallest program that shows it."""

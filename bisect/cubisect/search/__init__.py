@@ -1,0 +1,1 @@
+"""Which point to try next: Optuna samplers, and the loop of a campaign."""

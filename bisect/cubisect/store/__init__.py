@@ -1,0 +1,1 @@
+"""The record: SQLAlchemy models, migrations, import and export."""
