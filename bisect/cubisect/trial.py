@@ -1,5 +1,6 @@
 """A trial, fully specified: what travels to the process that runs it, and why it was run."""
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from enum import StrEnum
@@ -93,3 +94,9 @@ class TrialSpec(Point):
         packed = data.get("descriptors")
         descriptors = None if packed is None else Descriptors.unpack(packed)
         return cls(**{**data, "method": Method(data["method"]), "descriptors": descriptors})
+
+
+def derive_seed(*parts: object) -> int:
+    """Return a 63-bit seed that depends on every part and on nothing else, the same on every machine."""
+    text = "/".join(str(part) for part in parts)
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1
