@@ -47,7 +47,7 @@ class NumericAxis:
 
     def parse(self, text: str) -> int | float:
         """Return the value written as ``51828``, ``64KiB``, ``2^20`` or ``0.5``; raise `InputError`."""
-        value = _parse_number(text)
+        value = parse_number(text)
         if value is None:
             raise InputError(f"{self.name}: {text!r} is not a number; write one from {self.range_text}")
         return self.check(value)
@@ -487,7 +487,8 @@ def _check_domain(axis: Axis, domain: Range | tuple[Value, ...]) -> None:
 _SUFFIXES = {"k": KIB, "kib": KIB, "m": MIB, "mib": MIB, "g": GIB, "gib": GIB, "b": 1}
 
 
-def _parse_number(text: str) -> int | float | None:
+def parse_number(text: str) -> int | float | None:
+    """Return the number written as ``51828``, ``64KiB``, ``2^20`` or ``0.5``; None when it is none."""
     text = text.strip().lower().replace("_", "").replace(",", "")
     base, caret, exponent = text.partition("^")
     try:
