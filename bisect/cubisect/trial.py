@@ -34,6 +34,10 @@ class Purpose(StrEnum):
     TEST = "test"
 
 
+BUDGETED = frozenset({Purpose.SEARCH, Purpose.REPLICATE, Purpose.RESAMPLE})
+"""The purposes that count against a campaign's budget."""
+
+
 class Origin(StrEnum):
     """Who chose the point of a search trial. Rates and marginal curves are sound on `EXPLORE` only."""
 
