@@ -1,0 +1,97 @@
+"""Which rows of a frame of trials may be used for what.
+
+The frame is the one of docs/architecture.md: one row per finished trial. A model of *where* trials fail may use all of
+them; a rate or a marginal curve only the explored ones, for a sampler that looks for boundaries visits them more often
+than chance would.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from cubisect.outcome import FAILURES, Outcome
+from cubisect.space import AXES, NumericAxis
+from cubisect.trial import Method, Origin, Purpose
+
+Mask = NDArray[np.bool_]
+
+_MAPPING = (Purpose.SEARCH, Purpose.REPLICATE, Purpose.RESAMPLE)
+
+
+def conclusive(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the trials of the batch call that say something about it.
+
+    Left out are inconclusive trials, tainted GPUs, per-descriptor controls, and look-alikes of the fault: deliberately
+    wrong descriptors and the legacy stream, which the driver refuses as documented.
+    """
+    good = is_in(frame["outcome"], [o for o in Outcome if o is not Outcome.INCONCLUSIVE])
+    good &= ~frame["tainted"].astype("boolean").fillna(value=False).to_numpy(dtype=np.bool_)
+    good &= is_in(frame["method"], [Method.BATCH])
+    good &= is_in(frame["invalid"], ["none"]) & ~is_in(frame["stream"], ["legacy"])
+    return frame[good]
+
+
+def mapping(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the conclusive trials that map the space: search, replicates and resamples."""
+    rows = conclusive(frame)
+    return rows[is_in(rows["purpose"], _MAPPING)]
+
+
+def new_batches(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the conclusive trials with a batch of their own: search and resamples, without replicates."""
+    rows = conclusive(frame)
+    return rows[is_in(rows["purpose"], [Purpose.SEARCH, Purpose.RESAMPLE])]
+
+
+def explored(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the conclusive trials whose points were drawn evenly, the only sound sample for rates."""
+    rows = conclusive(frame)
+    return rows[is_in(rows["purpose"], [Purpose.SEARCH]) & is_in(rows["origin"], [Origin.EXPLORE])]
+
+
+def failed(frame: pd.DataFrame) -> Mask:
+    """Tell for every row whether its outcome is a finding about the API."""
+    return is_in(frame["outcome"], FAILURES)
+
+
+def is_in(column: "pd.Series[Any]", values: Iterable[object]) -> Mask:
+    """Tell for every entry whether it equals one of the values; a missing entry equals none."""
+    return np.asarray(column.isin([str(v) if isinstance(v, str) else v for v in values]), dtype=np.bool_)
+
+
+def failing_kinds(frame: pd.DataFrame) -> list[Outcome]:
+    """Return the failing outcomes that occur, the most frequent first."""
+    counts = frame.loc[failed(frame), "outcome"].astype(str).value_counts()
+    return [Outcome(kind) for kind in sorted(counts.index, key=lambda kind: (-counts[kind], kind))]
+
+
+def varied_axes(frame: pd.DataFrame) -> tuple[str, ...]:
+    """Return the axes that take more than one value in the frame."""
+    return tuple(name for name in AXES if name in frame and frame[name].nunique() > 1)
+
+
+def numeric_axes(names: Iterable[str]) -> list[NumericAxis]:
+    """Return those of the named axes that are numeric."""
+    return [axis for axis in (AXES[name] for name in names) if isinstance(axis, NumericAxis)]
+
+
+def categorical_names(names: Iterable[str]) -> list[str]:
+    """Return those of the names that belong to categorical axes."""
+    return [name for name in names if not isinstance(AXES[name], NumericAxis)]
+
+
+def coordinates(frame: pd.DataFrame, axis: NumericAxis) -> NDArray[np.float64]:
+    """Return an axis' column as coordinates: log2 on a log axis."""
+    values = frame[axis.name].to_numpy(dtype=np.float64)
+    return np.log2(values) if axis.scale == "log2" else values
+
+
+def batch_key(frame: pd.DataFrame) -> NDArray[np.int64]:
+    """Return a number per row that is equal for trials of the same batch: the trial replicated, or the row itself."""
+    own = frame["number"].to_numpy(dtype=np.int64)
+    replicate = is_in(frame["purpose"], [Purpose.REPLICATE])
+    parent = frame["parent"].astype("Float64").fillna(-1).to_numpy(dtype=np.float64).astype(np.int64)
+    return np.where(replicate & (parent >= 0), parent, own)
