@@ -120,6 +120,24 @@ MAX_BYTES = 1 << 34
 UNCHUNKED = MAX_DESCRIPTORS
 """Value of `chunk` that submits the batch in one call."""
 
+MAX_SCALE: Mapping[str, int] = MappingProxyType(
+    {
+        "none": 1 << 16,
+        "vllm-49276-tp2": 8192,
+        "vllm-49276-tp4": 8192,
+        "dsv4-agent-restore": 8192,
+        "glm5-simple-offload": 2048,
+        "llama8b-load": 4096,
+        "llama70b-tp4-store": 4096,
+        "canonical-fragments": 1 << 16,
+        "sglang-page-first-direct": 4096,
+        "lmcache-kimi": 1024,
+        "trtllm-coldpage": 4096,
+        "decode-step": 64,
+    }
+)
+"""Every workload and its largest scale: as its callers reach, or at most 8 GiB."""
+
 _LOG2, _LINEAR = Scale.LOG2, Scale.LINEAR
 
 _AXES: tuple[Axis, ...] = (
@@ -180,9 +198,7 @@ _AXES: tuple[Axis, ...] = (
                             "wrong_attributes"),
                     default="none", help="one deliberately wrong descriptor, to see that the answer is truthful"),
     CategoricalAxis(name="workload",
-                    values=("none", "vllm-49276-tp2", "vllm-49276-tp4", "dsv4-agent-restore", "glm5-simple-offload",
-                            "llama8b-load", "llama70b-tp4-store", "canonical-fragments", "sglang-page-first-direct",
-                            "lmcache-kimi", "trtllm-coldpage", "decode-step"),
+                    values=tuple(MAX_SCALE),
                     default="none", help="a real transfer; it sets count, bytes and sizes from scale"),
     NumericAxis(name="scale", low=1, high=1 << 16, default=1, scale=_LOG2,
                 help="blocks (or pages, or calls) of the workload"),
@@ -270,7 +286,7 @@ def infeasible_reason(point: Point) -> str | None:
     A workload brings its own sizes, so the rules about count and bytes do not concern it.
     """
     if point.workload != "none":
-        return None
+        return _oversized_reason(point)
     count, total = point.descriptor_count, point.total_bytes
     if total < count * point.size_floor:
         return (
@@ -285,6 +301,13 @@ def infeasible_reason(point: Point) -> str | None:
     if point.attribute_count > count:
         return f"attribute_count {point.attribute_count} is more than descriptor_count {count}; lower it to {count}"
     return None
+
+
+def _oversized_reason(point: Point) -> str | None:
+    limit = MAX_SCALE[point.workload]
+    if point.scale <= limit:
+        return None
+    return f"scale: {point.scale} is more than {limit}, the most of {point.workload}; allowed are 1 to {limit}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -409,6 +432,9 @@ class Space:
         if self.base.workload == "none" and "workload" not in self.varied:
             good &= (total >= count + log2_of("size_floor")) & (total <= count + log2_of("size_cap"))
             good &= count >= log2_of("attribute_count")
+        if "scale" in self.varied:
+            workloads = columns["workload"] if "workload" in self.varied else (self.base.workload,)
+            good &= log2_of("scale") <= np.log2([MAX_SCALE.get(str(name), MAX_SCALE["none"]) for name in workloads])
         if self.max_submitted_descriptors is not None:
             good &= count + log2_of("repetition") <= math.log2(self.max_submitted_descriptors)
         if self.max_submitted_bytes is not None:
