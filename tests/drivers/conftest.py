@@ -4,13 +4,13 @@ import json
 import resource
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
-from cubisect.outcome import Phase
+from cubisect.outcome import DriverReport, Phase
 from cubisect.space import Point
 from cubisect.trial import Method, TrialSpec
 
@@ -40,45 +40,67 @@ CHILD = """
 import json, sys
 from dataclasses import asdict
 from cubisect import drivers
-from cubisect.trial import Method, TrialSpec
+from cubisect.drivers.base import SetupError
+from cubisect.trial import TrialSpec
 class Steps:
     def enter(self, phase, repetition=0):
-        print(phase.label, repetition, flush=True)
+        print("step", phase.label, repetition, flush=True)
 driver = drivers.load(sys.argv[1])
-spec = TrialSpec.from_json(json.loads(sys.argv[2]))
-driver.warm_up(spec.gpu)
-print("report", json.dumps(asdict(driver.run(spec, Steps()))))
+for packed in json.load(sys.stdin):
+    spec = TrialSpec.from_json(packed)
+    try:
+        driver.warm_up(spec.gpu)
+        print("report", json.dumps(asdict(driver.run(spec, Steps()))), flush=True)
+    except SetupError as error:
+        print("unfit", error, flush=True)
 """
 
 
-@dataclass(frozen=True)
+@dataclass
 class Ended:
-    """How a trial in a process of its own ended."""
+    """How trials in a process of their own ended; `returncode` None means that it was still running."""
 
-    returncode: int | None
-    steps: list[tuple[str, int]]
-    report: dict[str, Any] | None
-    stderr: str
-    cpu_s: float
+    returncode: int | None = None
+    steps: list[tuple[str, int]] = field(default_factory=list)
+    reports: list[DriverReport] = field(default_factory=list)
+    unfit: list[str] = field(default_factory=list)
+    cpu_s: float = 0.0
+
+    @property
+    def report(self) -> DriverReport:
+        """The only report."""
+        assert len(self.reports) == 1, (self.returncode, self.unfit)
+        return self.reports[0]
 
 
-def run_in_child(driver: str, spec: TrialSpec, timeout_s: float = 30.0, env: Mapping[str, str] | None = None) -> Ended:
-    """Run one trial in a fresh process; `returncode` None means that it was still running after `timeout_s`."""
+def run_in_child(
+    driver: str, specs: TrialSpec | Sequence[TrialSpec], timeout_s: float = 30.0, env: Mapping[str, str] | None = None
+) -> Ended:
+    """Run trials, one after the other, in a fresh process."""
+    chosen = [specs] if isinstance(specs, TrialSpec) else specs
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    command = [sys.executable, "-c", CHILD, driver, json.dumps(spec.to_json())]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env) as process:
+    ended = Ended()
+    packed = json.dumps([spec.to_json() for spec in chosen])
+    with subprocess.Popen(
+        [sys.executable, "-c", CHILD, driver], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env
+    ) as process:
         try:
-            out, err = process.communicate(timeout=timeout_s)
-            code: int | None = process.returncode
+            out, _ = process.communicate(packed, timeout=timeout_s)
+            ended.returncode = process.returncode
         except subprocess.TimeoutExpired:
             process.kill()
-            out, err = process.communicate()
-            code = None
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    lines = out.splitlines()
-    report = next((json.loads(line.split(" ", 1)[1]) for line in lines if line.startswith("report ")), None)
-    steps = [(a, int(b)) for a, b in (line.split() for line in lines if not line.startswith("report "))]
-    return Ended(code, steps, report, err, after.ru_utime - before.ru_utime)
+            out, _ = process.communicate()
+    ended.cpu_s = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before.ru_utime
+    for kind, _, rest in (line.partition(" ") for line in out.splitlines()):
+        match kind:
+            case "step":
+                label, number = rest.split()
+                ended.steps.append((label, int(number)))
+            case "report":
+                ended.reports.append(DriverReport(**json.loads(rest)))
+            case "unfit":
+                ended.unfit.append(rest)
+    return ended
 
 
 def trial_at(*, seed: int = 1, run_seed: int = 1, method: str = "batch", **values: Any) -> TrialSpec:
@@ -96,11 +118,11 @@ def line() -> Line:
     return Line()
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def trial() -> Callable[..., TrialSpec]:
     return trial_at
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def in_child() -> Callable[..., Ended]:
     return run_in_child

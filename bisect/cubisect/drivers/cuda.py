@@ -115,7 +115,12 @@ class _Trial:
         return self.memory.host(self.spec.host_memory, extent, cuts)
 
     def overwrite_source(self) -> None:
-        """Spoil the source: allowed as soon as a during_api_call submission has returned. Host memory only."""
+        """Spoil the source, where the driver must be done with it once a submission has returned.
+
+        That is so for host memory with the access order during_api_call; ordered copies promise nothing of the kind.
+        """
+        if self.spec.access_order != "during_api_call" or self.spec.method is not Method.BATCH:
+            return
         for segment in self.source.segments:
             if segment.view is not None:
                 segment.view.fill(OVERWRITTEN)
@@ -184,7 +189,7 @@ class _Run:
                 failure = self.trial.submission.submit()
             if failure is not None:
                 return failure
-            if spec.access_order == "during_api_call" and repetition == spec.repetition:
+            if repetition == spec.repetition:
                 self.trial.overwrite_source()
         return None
 
