@@ -1,6 +1,6 @@
 """What every driver offers to the process that runs a trial."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol, runtime_checkable
 
 from cubisect.outcome import DriverReport, Phase
@@ -50,3 +50,18 @@ class Driver(Protocol):
 
     def environment(self) -> Mapping[str, Any]:
         """Return the fingerprint of what is under test: driver version, GPUs, CUDA version."""
+
+
+@runtime_checkable
+class Neighbourly(Protocol):
+    """A driver that can also keep a GPU busy; needed only where a point has `neighbours`."""
+
+    def neighbour(self, kind: str, gpu: int, tick: Callable[[], None]) -> None:
+        """Keep `gpu` busy with `kind` (an axis value of `neighbour_kind`) for ever, in a process of its own.
+
+        `warm_up(gpu)` has been called. `tick` is called as each piece of work completes: it is how isolation
+        verifies that the neighbour is busy before a trial starts.
+
+        Raises:
+            SetupError: the neighbour could not be set up, or its work failed.
+        """
