@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from cubisect.outcome import FAILURES, Outcome
-from cubisect.space import AXES, NumericAxis
+from cubisect.space import AXES, NumericAxis, Point
 from cubisect.trial import Method, Origin, Purpose
 
 Mask = NDArray[np.bool_]
@@ -27,10 +27,10 @@ def conclusive(frame: pd.DataFrame) -> pd.DataFrame:
     Left out are inconclusive trials, tainted GPUs, per-descriptor controls, and look-alikes of the fault: deliberately
     wrong descriptors and the legacy stream, which the driver refuses as documented.
     """
-    good = is_in(frame["outcome"], [o for o in Outcome if o is not Outcome.INCONCLUSIVE])
-    good &= ~frame["tainted"].astype("boolean").fillna(value=False).to_numpy(dtype=np.bool_)
-    good &= is_in(frame["method"], [Method.BATCH])
-    good &= is_in(frame["invalid"], ["none"]) & ~is_in(frame["stream"], ["legacy"])
+    tainted = frame["tainted"].astype("boolean").fillna(value=False).to_numpy(dtype=np.bool_)
+    says_something = is_in(frame["outcome"], [o for o in Outcome if o is not Outcome.INCONCLUSIVE])
+    look_alike = ~is_in(frame["invalid"], ["none"]) | is_in(frame["stream"], ["legacy"])
+    good = says_something & is_in(frame["method"], [Method.BATCH]) & ~tainted & ~look_alike
     return frame[good]
 
 
@@ -52,6 +52,13 @@ def explored(frame: pd.DataFrame) -> pd.DataFrame:
     return rows[is_in(rows["purpose"], [Purpose.SEARCH]) & is_in(rows["origin"], [Origin.EXPLORE])]
 
 
+def fresh_replicates(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the replicates of batches that failed; the failing trials themselves, chosen for failing, are left out."""
+    rows = mapping(frame)
+    bad = set(rows.loc[failed(rows), "number"].tolist())
+    return rows[is_in(rows["purpose"], [Purpose.REPLICATE]) & is_in(rows["parent"], bad)]
+
+
 def failed(frame: pd.DataFrame) -> Mask:
     """Tell for every row whether its outcome is a finding about the API."""
     return is_in(frame["outcome"], FAILURES)
@@ -59,7 +66,7 @@ def failed(frame: pd.DataFrame) -> Mask:
 
 def is_in(column: "pd.Series[Any]", values: Iterable[object]) -> Mask:
     """Tell for every entry whether it equals one of the values; a missing entry equals none."""
-    return np.asarray(column.isin([str(v) if isinstance(v, str) else v for v in values]), dtype=np.bool_)
+    return np.array(column.isin([str(v) if isinstance(v, str) else v for v in values]), dtype=np.bool_)
 
 
 def failing_kinds(frame: pd.DataFrame) -> list[Outcome]:
@@ -87,6 +94,12 @@ def coordinates(frame: pd.DataFrame, axis: NumericAxis) -> NDArray[np.float64]:
     """Return an axis' column as coordinates: log2 on a log axis."""
     values = frame[axis.name].to_numpy(dtype=np.float64)
     return np.log2(values) if axis.scale == "log2" else values
+
+
+def point_of(row: "pd.Series[Any]") -> Point:
+    """Return the point of one trial, in Python's own types."""
+    values = {name: row[name] for name in AXES}
+    return Point(**{name: v.item() if isinstance(v, np.generic) else v for name, v in values.items()})
 
 
 def batch_key(frame: pd.DataFrame) -> NDArray[np.int64]:

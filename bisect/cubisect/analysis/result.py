@@ -56,11 +56,11 @@ def percent(share: float) -> str:
 
 
 def number(value: float) -> str:
-    """Return a quantity as people read it: ``51,828``, ``0.25``, ``1.5e+12``."""
+    """Return a quantity as people read it: ``0.25``, ``51,828``, ``2.956e+06``: four digits above a million."""
     if not math.isfinite(value):
         return "unbounded"
-    if abs(value) >= 1e12:
-        return f"{value:.3g}"
+    if abs(value) >= 1e6:
+        return f"{value:.4g}"
     return f"{value:,.0f}" if abs(value) >= 1000.0 or value == int(value) else f"{value:.3g}"
 
 
