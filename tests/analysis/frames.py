@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import qmc
 
+from cubisect.analysis.witness import WitnessPair
 from cubisect.batch import build_batch
 from cubisect.features import batch_features
 from cubisect.outcome import FAILURES, Outcome
@@ -57,14 +58,20 @@ class Simulation:
             outcome = _drawn(hazards, self.rng.random())
         fails = outcome in FAILURES
         row = {
-            **point.values(), "number": number, "purpose": str(purpose), "origin": None if origin is None else str(origin),
-            "parent": parent, "seed": seed, "method": str(method), "outcome": str(outcome), "cuda_error": None,
+            **point.values(), "number": number, "purpose": str(purpose),
+            "origin": None if origin is None else str(origin), "parent": parent, "seed": seed, "method": str(method), "outcome": str(outcome), "cuda_error": None,
             "fail_index": None, "phase": "submit" if fails else "done", "repetition_reached": point.repetition,
             "signature": str(outcome) if fails else None, "signature_title": f"{outcome} in submit" if fails else None,
             "wall_s": 0.2, "gpu": "GPU-0", "lane": 0, "tainted": False,
         }  # fmt: skip
         self.rows.append(row)
         return row
+
+    def expected_rate(self, trials: int) -> float:
+        """Return the true failure rate over the space, from `trials` Sobol points."""
+        points = self.sobol()
+        hazards = (self.truth.hazards(TrialSpec.at(next(points))) for _ in range(trials))
+        return sum(sum(hazard.values()) for hazard in hazards) / trials
 
     def sobol(self) -> Iterator[Point]:
         """Yield feasible points of a scrambled Sobol sequence, for ever."""
@@ -121,10 +128,22 @@ def explore(truth: Truth, space: Space = SMALL_SPACE, *, trials: int = 300, seed
 
 def simulate(truth: Truth, space: Space = SMALL_SPACE, *, trials: int = 500, seed: int = 0) -> pd.DataFrame:
     """Return the frame of a campaign of `trials` trials that seeks boundaries."""
+    return simulate_campaign(truth, space, trials=trials, seed=seed).frame()
+
+
+def simulate_campaign(truth: Truth, space: Space = SMALL_SPACE, *, trials: int = 500, seed: int = 0) -> Simulation:
+    """Return a campaign of `trials` trials that seeks boundaries, to which more trials can be added."""
     seeker = _Seeker(Simulation(truth, space, seed))
     while len(seeker.simulation.rows) < trials:
         seeker.step()
-    return seeker.simulation.frame()
+    return seeker.simulation
+
+
+def run_witness_test(simulation: Simulation, pair: WitnessPair) -> None:
+    """Run both sides of a pair afresh, each run with a new batch."""
+    for point in (pair.low, pair.high):
+        for _ in range(pair.runs):
+            simulation.run(point, purpose=Purpose.TEST, parent=pair.parent)
 
 
 class _Seeker:
