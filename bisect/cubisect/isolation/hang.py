@@ -1,0 +1,158 @@
+"""What a process is doing when its deadline has passed: read from the kernel, from Python and from a debugger.
+
+Everything here is bounded: `observe` never takes longer than `OBSERVE_LIMIT_S`.
+"""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from cubisect.isolation.server import Child
+from cubisect.outcome import HangEvidence, HangKind
+
+WINDOW_S = 0.05
+"""Two samples this far apart tell spinning from waiting."""
+
+SPINNING_SHARE, POLLING_SHARE = 0.8, 0.02
+"""Share of the window that the busiest thread was on a CPU or in line for one. Waiting in line counts, so that a
+spinning process on a loaded machine is still seen as spinning; state letters and clock ticks misjudge short naps."""
+
+PYTHON_STACK_S = 0.1
+"""faulthandler answers within 0.2 ms, unless the process is stopped."""
+
+NATIVE_STACK_S = 5.0
+"""A debugger takes 0.05 to 0.5 s, and for ever on a process in uninterruptible sleep."""
+
+OBSERVE_LIMIT_S = WINDOW_S + PYTHON_STACK_S + 2 * NATIVE_STACK_S + 1.0
+
+_EXITING = 0x4
+"""PF_EXITING of the kernel's process flags."""
+
+NATIVE_STACK_CHARACTERS = 16 << 10
+
+GpuUtilisation = Callable[[int], float | None]
+"""Share of the last moments in which the GPU was busy, 0 to 1; None where nobody knows."""
+
+
+@dataclass(frozen=True)
+class ProcessState:
+    """State letter and flags of a process, as the kernel tells them."""
+
+    letter: str
+    flags: int
+
+    @property
+    def exiting(self) -> bool:
+        """Whether it is on its way out: dying takes seconds with gigabytes of pinned memory, and is no hang."""
+        return bool(self.flags & _EXITING) or self.letter in "ZX"
+
+
+def process_state(pid: int) -> ProcessState:
+    """Return the state of a process; a vanished one is exiting."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ProcessState("X", _EXITING)
+    rest = text[text.rindex(")") + 2 :].split()
+    return ProcessState(rest[0], int(rest[6]))
+
+
+def observe(child: Child, gpu_utilisation: GpuUtilisation, *, native_stacks: bool = True) -> HangEvidence:
+    """Return what the process is doing. It goes on doing it: nothing is ended here."""
+    share = busy_share(child.pid)
+    state = process_state(child.pid)
+    utilisation = gpu_utilisation(child.gpu)
+    kind = hang_kind(state.letter, share)
+    return HangEvidence(
+        kind=kind,
+        cpu_share=round(share, 3),
+        wait_channel=_wait_channel(child.pid),
+        python_stack=_python_stack(child),
+        native_stack=native_stack(child.pid) if native_stacks and kind is not HangKind.UNINTERRUPTIBLE else None,
+        gpu_utilisation=utilisation,
+    )
+
+
+def hang_kind(letter: str, share: float) -> HangKind:
+    """Return what a state letter and the share of CPU time mean."""
+    if letter in "Tt":
+        return HangKind.STOPPED
+    if share >= SPINNING_SHARE:
+        return HangKind.SPINNING
+    if letter == "D":
+        return HangKind.UNINTERRUPTIBLE
+    return HangKind.POLLING if share >= POLLING_SHARE else HangKind.BLOCKED
+
+
+def busy_share(pid: int, window_s: float = WINDOW_S) -> float:
+    """Return the share of a short window in which the busiest thread ran or was ready to run, 0 to 1."""
+    before, start = _runnable_ns(pid), time.monotonic()
+    time.sleep(window_s)
+    after, elapsed = _runnable_ns(pid), time.monotonic() - start
+    shares = [(after[thread] - before.get(thread, 0)) / 1e9 / elapsed for thread in after]
+    return min(max(shares, default=0.0), 1.0)
+
+
+def _runnable_ns(pid: int) -> dict[str, int]:
+    """Return nanoseconds on a CPU and in line for one, by thread."""
+    found = {}
+    with suppress(OSError):
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            with suppress(OSError, ValueError):
+                running, waiting, _ = (task / "schedstat").read_text(encoding="ascii").split()
+                found[task.name] = int(running) + int(waiting)
+    return found
+
+
+def _wait_channel(pid: int) -> str | None:
+    """Return the kernel function in which the main thread sleeps, None when it does not sleep."""
+    with suppress(OSError):
+        name = Path(f"/proc/{pid}/wchan").read_text(encoding="ascii").strip()
+        return None if name in {"", "0"} else name
+    return None
+
+
+def _python_stack(child: Child) -> str | None:
+    """Ask faulthandler, inside the process, where Python is; it answers even while native code holds the lock."""
+    before = child.python_stacks()
+    child.signal(signal.SIGUSR1)
+    until = time.monotonic() + PYTHON_STACK_S
+    while time.monotonic() < until:
+        time.sleep(0.002)
+        text = child.python_stacks()[len(before) :]
+        if text.endswith("\n"):
+            return text
+    return None
+
+
+def native_stack(pid: int) -> str | None:
+    """Return the native stacks of all threads from py-spy, else gdb; None where neither is installed or answers."""
+    py_spy = shutil.which("py-spy", path=os.pathsep.join([str(Path(sys.executable).parent), *os.get_exec_path()]))
+    if py_spy is not None:
+        text = _output([py_spy, "dump", "--native", "--pid", str(pid)])
+        if text:
+            return text
+    gdb = shutil.which("gdb")
+    if gdb is None:
+        return None
+    text = _output([gdb, "-nx", "-batch", "-p", str(pid), "-ex", "thread apply all bt"])
+    return re.sub(r"(?m)^(\[New LWP|warning:|Download failed).*\n", "", text) or None
+
+
+def _output(command: list[str]) -> str:
+    """Return what a tool prints, empty when it fails or takes too long."""
+    try:
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=NATIVE_STACK_S, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.decode(errors="replace")[:NATIVE_STACK_CHARACTERS] if done.returncode == 0 else ""

@@ -1,0 +1,297 @@
+"""A lane: the place where trials run one after the other, each in a fresh process.
+
+`Lane.run` is the whole of isolation: it returns what was seen and never raises for anything that a trial did.
+"""
+
+import os
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+from cubisect.isolation.hang import GpuUtilisation, observe, process_state
+from cubisect.isolation.neighbours import NeighbourLostError, Neighbours
+from cubisect.isolation.page import RankBarrier
+from cubisect.isolation.server import Child, ForkServer, ServerLostError
+from cubisect.outcome import CrashEvidence, DriverReport, Evidence, HangEvidence, HangKind, ResultState
+from cubisect.trial import TrialSpec
+
+RANK_GRACE_S = 0.25
+"""After one rank has ended badly the others get this long to show that it happened to them too."""
+
+DYING_LIMIT_S = 30.0
+"""A process with gigabytes of pinned memory takes seconds to die; one that has not died by then never will."""
+
+TRIALS_PER_SERVER = 1000
+"""Forked trials share one address space layout and hash seed: a new fork server now and then varies them."""
+
+DEFAULT_SPARES: Mapping[str, int] = {"cuda": 3}
+"""Creating a CUDA context takes longer than a small trial; on the simulated driver there is nothing to do ahead."""
+
+
+def _unknown_utilisation(gpu: int) -> float | None:  # noqa: ARG001
+    return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class LaneOptions:
+    """How a lane runs trials. `gpus` are the devices over which ranks are spread, the lane's own alone by default."""
+
+    spares: int | None = None
+    memory_limit_bytes: int | None = None
+    gpus: tuple[int, ...] = ()
+    native_stacks: bool = True
+    gpu_utilisation: GpuUtilisation = _unknown_utilisation
+
+
+@dataclass
+class _Rank:
+    """One process of the trial that runs now, and what is known of it so far."""
+
+    number: int
+    child: Child
+    timed_out: bool = False
+    killed: bool = False
+    hang: HangEvidence | None = None
+    result: tuple[ResultState, DriverReport | None] = field(default=(ResultState.MISSING, None))
+
+    @property
+    def running(self) -> bool:
+        return self.child.ended is None
+
+    def ended_badly(self) -> bool:
+        """Tell whether the others need not go on: it died, or it has reported a failure."""
+        if self.child.ended is None:
+            return False
+        self.read_result()
+        state, report = self.result
+        fine = report is not None and not report.cuda_error and report.setup_failed is None
+        return self.child.ended.status != 0 or state is not ResultState.COMPLETE or not fine
+
+    def read_result(self) -> None:
+        """Read what the process reported, once."""
+        if self.result[0] is ResultState.MISSING:
+            self.result = _report_of(*self.child.result())
+
+
+class Lane:
+    """Runs trials of `driver` on `gpu`, one at a time. Used by one thread; starts its fork server when needed.
+
+    Raises:
+        InputError: from `run`, when the driver cannot be loaded.
+    """
+
+    def __init__(
+        self,
+        driver: str,
+        gpu: int = 0,
+        options: LaneOptions | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.driver, self.gpu, self.options = driver, gpu, options or LaneOptions()
+        self.unkillable: list[int] = []
+        self._clock = clock
+        kind = driver.partition(":")[0]
+        self._spare_count = DEFAULT_SPARES.get(kind, 0) if self.options.spares is None else self.options.spares
+        self._server: ForkServer | None = None
+        self._spares: deque[Child] = deque()
+        self._neighbours: Neighbours | None = None
+        self._trials = 0
+
+    def run(self, spec: TrialSpec, deadline_s: float) -> Evidence:
+        """Run one trial and return what was seen; at most `deadline_s` seconds, and what ending it takes."""
+        started = self._clock()
+        try:
+            ranks = self._start(replace(spec, gpu=self.gpu))
+        except (ServerLostError, NeighbourLostError) as lost:
+            self._abandon()
+            return Evidence(infrastructure=str(lost), deadline_s=deadline_s, wall_s=self._clock() - started)
+        started = self._clock()
+        trouble = None
+        try:
+            self._attend(ranks, started + deadline_s)
+        except (ServerLostError, NeighbourLostError) as lost:
+            trouble = str(lost)
+            self._abandon()
+        seen = [self._evidence(rank, started, deadline_s) for rank in ranks]
+        for rank in ranks:
+            rank.child.close()
+        return _together(seen, trouble, self._clock() - started)
+
+    def close(self) -> None:
+        """End every process of this lane."""
+        self._abandon()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # -- starting ------------------------------------------------------------------------------------------------------
+
+    def _start(self, spec: TrialSpec) -> list[_Rank]:
+        """Return the processes of the trial, told what to do; neighbours are busy by then."""
+        server = self._ready_server()
+        gpus = self._rank_gpus(spec.ranks)
+        assert self._neighbours is not None
+        self._neighbours.provide(spec, sorted(set(gpus)))
+        ranks = [_Rank(number, self._process(server, gpu)) for number, gpu in enumerate(gpus)]
+        barrier = [RankBarrier.new_file()] if spec.ranks > 1 else []
+        for rank in ranks:
+            own = replace(spec, gpu=rank.child.gpu).to_json()
+            request = {"role": "trial", "spec": own, "rank": rank.number, "ranks": spec.ranks}
+            rank.child.assign(request, *barrier)
+        for fd in barrier:
+            os.close(fd)
+        self._provide_spares(server)
+        return ranks
+
+    def _ready_server(self) -> ForkServer:
+        if self._server is not None and self._trials >= TRIALS_PER_SERVER:
+            self._abandon()
+        if self._server is None:
+            self._server = ForkServer(self.driver, memory_limit_bytes=self.options.memory_limit_bytes)
+            self._neighbours = Neighbours(self._server)
+            self._trials = 0
+        self._trials += 1
+        return self._server
+
+    def _rank_gpus(self, ranks: int) -> list[int]:
+        """Return the device of each rank: the lane's own, then the next ones, shared when there are too few."""
+        gpus = self.options.gpus or (self.gpu,)
+        first = gpus.index(self.gpu) if self.gpu in gpus else 0
+        return [gpus[(first + rank) % len(gpus)] for rank in range(ranks)]
+
+    def _process(self, server: ForkServer, gpu: int) -> Child:
+        """Return a process for `gpu`: the oldest living spare, else a new one."""
+        while server.pump(0.0):
+            pass
+        for spare in [s for s in self._spares if s.ended is not None]:
+            self._spares.remove(spare)
+            spare.close()
+        for spare in self._spares:
+            if spare.gpu == gpu:
+                self._spares.remove(spare)
+                return spare
+        return server.fork(gpu)
+
+    def _provide_spares(self, server: ForkServer) -> None:
+        """Start what is missing, so that it warms up while the trial runs."""
+        while len(self._spares) < self._spare_count:
+            self._spares.append(server.fork(self.gpu))
+
+    # -- attending -----------------------------------------------------------------------------------------------------
+
+    def _attend(self, ranks: Sequence[_Rank], deadline: float) -> None:
+        """Wait until every rank has ended; at the deadline, or after one ended badly, end the others."""
+        assert self._server is not None
+        assert self._neighbours is not None
+        until, bad = deadline, False
+        while any(rank.running for rank in ranks):
+            if not bad and any(rank.ended_badly() for rank in ranks):
+                until, bad = min(deadline, self._clock() + RANK_GRACE_S), True
+            if not self._server.pump(until - self._clock()):
+                break
+            self._neighbours.check()
+        if self._clock() >= deadline:
+            self._diagnose([rank for rank in ranks if rank.running])
+        self._end([rank for rank in ranks if rank.running])
+        if any(rank.timed_out or rank.ended_badly() for rank in ranks):
+            self._neighbours.stop()
+
+    def _diagnose(self, late: Sequence[_Rank]) -> None:
+        """Look at what the late ones do. Waiting for the other ranks, and dying, are not their own doing."""
+        for rank in late:
+            if not rank.child.page.waiting and not process_state(rank.child.pid).exiting:
+                rank.timed_out = True
+                rank.hang = observe(rank.child, self.options.gpu_utilisation, native_stacks=self.options.native_stacks)
+
+    def _end(self, late: Sequence[_Rank]) -> None:
+        """Kill and reap. What does not die is left to the kernel, and this lane's fork server with it."""
+        assert self._server is not None
+        for rank in late:
+            rank.killed = rank.timed_out or not process_state(rank.child.pid).exiting
+            rank.child.kill()
+        until = self._clock() + DYING_LIMIT_S
+        while any(rank.running for rank in late):
+            if not self._server.pump(until - self._clock()):
+                break
+        stuck = [rank for rank in late if rank.running]
+        for rank in stuck:
+            self.unkillable.append(rank.child.pid)
+            rank.hang = replace(rank.hang or HangEvidence(kind=HangKind.BLOCKED), kind=HangKind.UNINTERRUPTIBLE)
+        if stuck:
+            self._abandon()
+
+    def _abandon(self) -> None:
+        """End the fork server and with it all processes; the next trial starts another one."""
+        if self._server is not None:
+            self._server.close()
+        self._server = None
+        for spare in self._spares:
+            spare.close()
+        self._spares.clear()
+        if self._neighbours is not None:
+            self._neighbours.forget()
+            self._neighbours = None
+
+    # -- what was seen -------------------------------------------------------------------------------------------------
+
+    def _evidence(self, rank: _Rank, started: float, deadline_s: float) -> Evidence:
+        child, ended = rank.child, rank.child.ended
+        rank.read_result()
+        at = ended.at if ended else self._clock()
+        return Evidence(
+            exit_code=ended.exit_code if ended else None,
+            signal=ended.signal if ended else None,
+            killed_by_us=rank.killed,
+            phase=child.page.phase,
+            repetition=child.page.repetition,
+            result_state=rank.result[0],
+            report=rank.result[1],
+            timed_out=rank.timed_out,
+            deadline_s=deadline_s,
+            hang=rank.hang,
+            crash=_crash_of(child) if ended and ended.signal and not rank.killed else None,
+            wall_s=at - started,
+            phase_s=child.page.seconds(at),
+            cpu_s=ended.cpu_s if ended else 0.0,
+            max_rss_bytes=ended.max_rss_bytes if ended else 0,
+            stray_processes=ended.strays if ended else 0,
+            output_tail=child.output_tail(),
+            infrastructure=_lost_before_its_trial(child),
+            rank=rank.number,
+        )
+
+
+def _together(seen: Sequence[Evidence], trouble: str | None, wall_s: float) -> Evidence:
+    """Return the evidence of the trial: the only rank's own, or that of all, under the one that ended worst."""
+    if len(seen) == 1:
+        return replace(seen[0], infrastructure=trouble or seen[0].infrastructure)
+    first = next((e for e in seen if e.timed_out), None) or min(seen, key=lambda e: (e.killed_by_us, e.phase))
+    return replace(first, ranks=tuple(seen), wall_s=wall_s, infrastructure=trouble or first.infrastructure)
+
+
+def _report_of(state: ResultState, payload: Any) -> tuple[ResultState, DriverReport | None]:
+    """Return the report in a frame; a frame that holds something else is corrupt."""
+    if state is not ResultState.COMPLETE:
+        return state, None
+    with suppress(TypeError):
+        return state, DriverReport(**payload)
+    return ResultState.CORRUPT, None
+
+
+def _crash_of(child: Child) -> CrashEvidence:
+    """Return what a death by signal left; the fault address is known to a debugger only (`docs/isolation.md`)."""
+    return CrashEvidence(python_stack=child.python_stacks() or None)
+
+
+def _lost_before_its_trial(child: Child) -> str | None:
+    """Return trouble of ours: the process died while it warmed up, before it had read what to do."""
+    if child.ended is None or child.page.taken or child.ended.status == 0:
+        return None
+    how = f"signal {child.ended.signal}" if child.ended.signal else f"status {child.ended.exit_code}"
+    return f"a process died while warming up, before its trial ({how})"
