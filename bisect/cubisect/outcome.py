@@ -125,6 +125,9 @@ class Evidence:
     `phase` and `repetition` come from the shared progress page and survive any death; `repetition` counts the
     submissions begun. `exit_code` and `signal` are the kernel's word; `killed_by_us` says that the signal was ours.
     `infrastructure` names trouble of the harness (a fork server lost, a neighbour dead): the trial then says nothing.
+    `notes` are remarks for a person (slow, other lanes on the GPU, an ECC error) that no rule depends on.
+    `ranks` are those of a trial of several; one that was only reaped because of another has `killed_by_us` without
+    `timed_out`, and is not blamed.
     """
 
     exit_code: int | None = None
@@ -144,6 +147,7 @@ class Evidence:
     max_rss_bytes: int = 0
     stray_processes: int = 0
     output_tail: str = ""
+    notes: Sequence[str] = ()
     infrastructure: str | None = None
     rank: int = 0
     ranks: Sequence["Evidence"] = ()
@@ -170,7 +174,10 @@ def classify(evidence: Evidence) -> Verdict:
     if evidence.infrastructure is not None:
         return _inconclusive(evidence.infrastructure)
     if evidence.ranks:
-        return max((classify(rank) for rank in evidence.ranks), key=lambda v: SEVERITY[v.outcome])
+        own_doing = [rank for rank in evidence.ranks if rank.timed_out or not rank.killed_by_us]
+        if not own_doing:
+            return _inconclusive("every rank waited for the others when the deadline passed")
+        return max((classify(rank) for rank in own_doing), key=lambda v: SEVERITY[v.outcome])
     verdict = _classify_one(evidence)
     return Verdict(**{**verdict.__dict__, "rank": evidence.rank})
 
