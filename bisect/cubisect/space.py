@@ -71,9 +71,14 @@ class NumericAxis:
 
     def from_coordinate(self, coordinate: Coordinate) -> int | float:
         """Return the nearest value of this axis to a coordinate; monotone, and clipped to the range."""
-        value = 2.0 ** float(coordinate) if self.scale is Scale.LOG2 else float(coordinate)
-        clipped = min(max(value, self.low), self.high)
-        return round(clipped) if self.integer else clipped
+        value = float(self.values_at(np.array([coordinate], dtype=np.float64))[0])
+        return int(value) if self.integer else value
+
+    def values_at(self, coordinates: NDArray[Any]) -> NDArray[np.float64]:
+        """Return what `from_coordinate` returns, for many coordinates at once."""
+        plain = np.asarray(coordinates, dtype=np.float64)
+        values = np.clip(np.exp2(plain) if self.scale is Scale.LOG2 else plain, self.low, self.high)
+        return np.rint(values) if self.integer else values
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -417,28 +422,26 @@ class Space:
     def feasible(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.bool_]:
         """Tell for many points at once whether they are feasible.
 
-        `columns` holds one array of *coordinates* per varied axis, all of one length. Rounding to values is monotone,
-        so a point that is feasible here is feasible after `point`, up to the caps' rounding.
+        `columns` holds one array of *coordinates* per varied axis, all of one length. What is tested is the values
+        to which they are rounded, so that the answer is that of `contains` for `point`.
         """
 
-        def log2_of(name: str) -> NDArray[np.float64] | float:
-            if name in self.varied:
-                return np.asarray(columns[name], dtype=np.float64)
-            return math.log2(getattr(self.base, name))
+        def values(name: str) -> NDArray[np.float64] | float:
+            axis = AXES[name]
+            if name not in self.varied or not isinstance(axis, NumericAxis):
+                return float(getattr(self.base, name))
+            return axis.values_at(columns[name])
 
         size = len(next(iter(columns.values())))
-        count, total = log2_of("descriptor_count"), log2_of("total_bytes")
-        good = np.ones(size, dtype=np.bool_)
-        if self.base.workload == "none" and "workload" not in self.varied:
-            good &= (total >= count + log2_of("size_floor")) & (total <= count + log2_of("size_cap"))
-            good &= count >= log2_of("attribute_count")
-        if "scale" in self.varied:
-            workloads = columns["workload"] if "workload" in self.varied else (self.base.workload,)
-            good &= log2_of("scale") <= np.log2([MAX_SCALE.get(str(name), MAX_SCALE["none"]) for name in workloads])
+        workload = np.asarray(columns["workload"] if "workload" in self.varied else [self.base.workload] * size)
+        count, total = values("descriptor_count"), values("total_bytes")
+        fits = (count * values("size_floor") <= total) & (total <= count * values("size_cap"))
+        good = np.asarray((workload != "none") | (fits & (values("attribute_count") <= count)))
+        good &= values("scale") <= np.array([MAX_SCALE.get(str(name), MAX_SCALE["none"]) for name in workload])
         if self.max_submitted_descriptors is not None:
-            good &= count + log2_of("repetition") <= math.log2(self.max_submitted_descriptors)
+            good &= count * values("repetition") <= self.max_submitted_descriptors
         if self.max_submitted_bytes is not None:
-            good &= total + log2_of("repetition") <= math.log2(self.max_submitted_bytes)
+            good &= total * values("repetition") <= self.max_submitted_bytes
         return good
 
     def to_json(self) -> dict[str, Any]:
@@ -468,15 +471,29 @@ class Space:
         )
 
     def _somewhere_feasible(self) -> bool:
-        """Tell whether some corner is feasible; the constraints are monotone, so the corners decide."""
-        corners: list[dict[str, float]] = [{}]
-        for axis, low, high in self.numeric():
-            if axis.scale is Scale.LOG2:
-                corners = [{**corner, axis.name: end} for corner in corners for end in (low, high)]
-        columns = {axis.name: np.array([c.get(axis.name, 0.0) for c in corners]) for axis, _, _ in self.numeric()}
-        for axis_c, _ in self.categorical():
-            columns[axis_c.name] = np.zeros(len(corners))
-        return bool(self.feasible(columns).any())
+        """Tell whether any point is feasible; every bound is taken where it hinders least."""
+
+        def ends(name: str) -> tuple[int, int]:
+            domain = self.varied.get(name)
+            fixed = getattr(self.base, name)
+            return (int(domain.low), int(domain.high)) if isinstance(domain, Range) else (fixed, fixed)
+
+        (count, most_count), (total, most_total) = ends("descriptor_count"), ends("total_bytes")
+        repetition, floor, cap = ends("repetition")[0], ends("size_floor")[0], ends("size_cap")[1]
+        if self.max_submitted_descriptors is not None:
+            most_count = min(most_count, self.max_submitted_descriptors // repetition)
+        if self.max_submitted_bytes is not None:
+            most_total = min(most_total, self.max_submitted_bytes // repetition)
+        if count > most_count or total > most_total:
+            return False
+        workloads = self.varied.get("workload", (self.base.workload,))
+        assert isinstance(workloads, tuple)
+        least = max(count, ends("attribute_count")[0], -(-total // cap))
+        most = min(most_count, most_total // floor)
+        return any(
+            least <= most and floor <= cap if name == "none" else ends("scale")[0] <= MAX_SCALE[str(name)]
+            for name in workloads
+        )
 
 
 def full_domain(axis: Axis) -> Range | tuple[Value, ...]:

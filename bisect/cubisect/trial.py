@@ -78,7 +78,7 @@ class TrialSpec(Point):
     def batch(self) -> Batch:
         """The concrete descriptors."""
         if self.descriptors is not None:
-            return explicit_batch(self.descriptors, self)
+            return explicit_batch(self.descriptors, self, self.seed)
         return build_batch(self.point, self.seed)
 
     @property
