@@ -58,12 +58,25 @@ class Simulation:
             outcome = _drawn(hazards, self.rng.random())
         fails = outcome in FAILURES
         row = {
-            **point.values(), "number": number, "purpose": str(purpose),
-            "origin": None if origin is None else str(origin), "parent": parent, "seed": seed, "method": str(method), "outcome": str(outcome), "cuda_error": None,
-            "fail_index": None, "phase": "submit" if fails else "done", "repetition_reached": point.repetition,
-            "signature": str(outcome) if fails else None, "signature_title": f"{outcome} in submit" if fails else None,
-            "wall_s": 0.2, "gpu": "GPU-0", "lane": 0, "tainted": False,
-        }  # fmt: skip
+            **point.values(),
+            "number": number,
+            "purpose": str(purpose),
+            "origin": None if origin is None else str(origin),
+            "parent": parent,
+            "seed": seed,
+            "method": str(method),
+            "outcome": str(outcome),
+            "cuda_error": None,
+            "fail_index": None,
+            "phase": "submit" if fails else "done",
+            "repetition_reached": point.repetition,
+            "signature": str(outcome) if fails else None,
+            "signature_title": f"{outcome} in submit" if fails else None,
+            "wall_s": 0.2,
+            "gpu": "GPU-0",
+            "lane": 0,
+            "tainted": False,
+        }
         self.rows.append(row)
         return row
 
