@@ -145,7 +145,7 @@ def _run(driver: Driver, spec: TrialSpec, page: ProgressPage, barrier: RankBarri
         return driver.run(spec, page, barrier)
     except SetupError as error:
         return DriverReport(setup_failed=str(error))
-    except Exception as error:  # noqa: BLE001
+    except BaseException as error:  # noqa: BLE001  (SystemExit too: C code that exits does not pass here)
         _complain()
         return DriverReport(setup_failed=f"the driver raised {type(error).__name__}: {error}")
 

@@ -21,9 +21,10 @@ from cubisect.outcome import HangEvidence, HangKind
 WINDOW_S = 0.05
 """Two samples this far apart tell spinning from waiting."""
 
-SPINNING_SHARE, POLLING_SHARE = 0.8, 0.02
-"""Share of the window that the busiest thread was on a CPU or in line for one. Waiting in line counts, so that a
-spinning process on a loaded machine is still seen as spinning; state letters and clock ticks misjudge short naps."""
+SPINNING_SHARE, POLLING_TURNS = 0.8, 3
+"""Share of the window that the busiest thread was on a CPU or in line for one, and how often a thread got a CPU.
+Waiting in line counts, so that a spinning process on a loaded machine is still seen as spinning; state letters and
+clock ticks misjudge short naps."""
 
 PYTHON_STACK_S = 0.1
 """faulthandler answers within 0.2 ms, unless the process is stopped."""
@@ -67,13 +68,13 @@ def process_state(pid: int) -> ProcessState:
 
 def observe(child: Child, gpu_utilisation: GpuUtilisation, *, native_stacks: bool = True) -> HangEvidence:
     """Return what the process is doing. It goes on doing it: nothing is ended here."""
-    share = busy_share(child.pid)
+    activity = activity_of(child.pid)
     state = process_state(child.pid)
     utilisation = gpu_utilisation(child.gpu)
-    kind = hang_kind(state.letter, share)
+    kind = hang_kind(state.letter, activity)
     return HangEvidence(
         kind=kind,
-        cpu_share=round(share, 3),
+        cpu_share=round(activity.share, 3),
         wait_channel=_wait_channel(child.pid),
         python_stack=_python_stack(child),
         native_stack=native_stack(child.pid) if native_stacks and kind is not HangKind.UNINTERRUPTIBLE else None,
@@ -81,34 +82,54 @@ def observe(child: Child, gpu_utilisation: GpuUtilisation, *, native_stacks: boo
     )
 
 
-def hang_kind(letter: str, share: float) -> HangKind:
-    """Return what a state letter and the share of CPU time mean."""
+@dataclass(frozen=True)
+class Activity:
+    """What the busiest thread did in a short window: its share of a CPU, 0 to 1, and how often it got one."""
+
+    share: float
+    turns: int
+
+
+def hang_kind(letter: str, activity: Activity) -> HangKind:
+    """Return what a state letter and the activity mean."""
     if letter in "Tt":
         return HangKind.STOPPED
-    if share >= SPINNING_SHARE:
+    if activity.share >= SPINNING_SHARE:
         return HangKind.SPINNING
     if letter == "D":
         return HangKind.UNINTERRUPTIBLE
-    return HangKind.POLLING if share >= POLLING_SHARE else HangKind.BLOCKED
+    return HangKind.POLLING if activity.turns >= POLLING_TURNS else HangKind.BLOCKED
 
 
-def busy_share(pid: int, window_s: float = WINDOW_S) -> float:
-    """Return the share of a short window in which the busiest thread ran or was ready to run, 0 to 1."""
-    before, start = _runnable_ns(pid), time.monotonic()
+def activity_of(pid: int, window_s: float = WINDOW_S) -> Activity:
+    """Return what the process does in a short window from now."""
+    before, start = _scheduled(pid), time.monotonic()
     time.sleep(window_s)
-    after, elapsed = _runnable_ns(pid), time.monotonic() - start
-    shares = [(after[thread] - before.get(thread, 0)) / 1e9 / elapsed for thread in after]
-    return min(max(shares, default=0.0), 1.0)
+    after, elapsed = _scheduled(pid), time.monotonic() - start
+    changes = [
+        (now.runnable_ns - then.runnable_ns, now.turns - then.turns)
+        for thread, now in after.items()
+        if (then := before.get(thread)) is not None
+    ]
+    share = max((ns / 1e9 / elapsed for ns, _ in changes), default=0.0)
+    return Activity(min(share, 1.0), max((turns for _, turns in changes), default=0))
 
 
-def _runnable_ns(pid: int) -> dict[str, int]:
-    """Return nanoseconds on a CPU and in line for one, by thread."""
+@dataclass(frozen=True)
+class _Scheduled:
+    """Nanoseconds that a thread was on a CPU or in line for one, and its turns on one, since it began."""
+
+    runnable_ns: int
+    turns: int
+
+
+def _scheduled(pid: int) -> dict[str, _Scheduled]:
     found = {}
     with suppress(OSError):
         for task in Path(f"/proc/{pid}/task").iterdir():
             with suppress(OSError, ValueError):
-                running, waiting, _ = (task / "schedstat").read_text(encoding="ascii").split()
-                found[task.name] = int(running) + int(waiting)
+                running, waiting, turns = (task / "schedstat").read_text(encoding="ascii").split()
+                found[task.name] = _Scheduled(int(running) + int(waiting), int(turns))
     return found
 
 

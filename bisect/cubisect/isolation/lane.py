@@ -14,7 +14,7 @@ from typing import Any, Self
 from cubisect.isolation.hang import GpuUtilisation, observe, process_state
 from cubisect.isolation.neighbours import NeighbourLostError, Neighbours
 from cubisect.isolation.page import RankBarrier
-from cubisect.isolation.server import Child, ForkServer, ServerLostError
+from cubisect.isolation.server import ANSWER_LIMIT_S, Child, ForkServer, ServerLostError
 from cubisect.outcome import CrashEvidence, DriverReport, Evidence, HangEvidence, HangKind, ResultState
 from cubisect.trial import TrialSpec
 
@@ -92,6 +92,7 @@ class Lane:
     ) -> None:
         self.driver, self.gpu, self.options = driver, gpu, options or LaneOptions()
         self.unkillable: list[int] = []
+        self.interrupted = False
         self._clock = clock
         kind = driver.partition(":")[0]
         self._spare_count = DEFAULT_SPARES.get(kind, 0) if self.options.spares is None else self.options.spares
@@ -119,6 +120,13 @@ class Lane:
         for rank in ranks:
             rank.child.close()
         return _together(seen, trouble, self._clock() - started)
+
+    def interrupt(self) -> None:
+        """Make `run` return at once, now and from now on, with `infrastructure` said; for any thread to call."""
+        self.interrupted = True
+        server = self._server
+        if server is not None:
+            server.interrupt()
 
     def close(self) -> None:
         """End every process of this lane."""
@@ -150,6 +158,8 @@ class Lane:
         return ranks
 
     def _ready_server(self) -> ForkServer:
+        if self.interrupted:
+            raise ServerLostError("interrupted")
         if self._server is not None and self._trials >= TRIALS_PER_SERVER:
             self._abandon()
         if self._server is None:
@@ -215,16 +225,27 @@ class Lane:
         for rank in late:
             rank.killed = rank.timed_out or not process_state(rank.child.pid).exiting
             rank.child.kill()
-        until = self._clock() + DYING_LIMIT_S
-        while any(rank.running for rank in late):
-            if not self._server.pump(until - self._clock()):
-                break
+        self._await_end(late)
         stuck = [rank for rank in late if rank.running]
         for rank in stuck:
             self.unkillable.append(rank.child.pid)
             rank.hang = replace(rank.hang or HangEvidence(kind=HangKind.BLOCKED), kind=HangKind.UNINTERRUPTIBLE)
         if stuck:
             self._abandon()
+
+    def _await_end(self, late: Sequence[_Rank]) -> None:
+        """Wait until all have ended, but not for ever; raise `ServerLostError` when only their deaths go untold."""
+        assert self._server is not None
+        began = self._clock()
+        while any(rank.running for rank in late):
+            if self._server.pump(0.5):
+                continue
+            waited = self._clock() - began
+            dead = all(process_state(rank.child.pid).letter in "ZX" for rank in late if rank.running)
+            if dead and waited > ANSWER_LIMIT_S:
+                raise ServerLostError("the fork server does not tell of deaths any more")
+            if waited > DYING_LIMIT_S:
+                return
 
     def _abandon(self) -> None:
         """End the fork server and with it all processes; the next trial starts another one."""

@@ -21,7 +21,7 @@ from cubisect.outcome import ResultState
 BOOT_LIMIT_S = 60.0
 """Importing takes 0.2 s; a cold disk on a loaded machine takes much longer."""
 
-ANSWER_LIMIT_S = 15.0
+ANSWER_LIMIT_S = 10.0
 """A fork takes a millisecond; a fork server that needs longer than this is stopped or wedged."""
 
 END_LIMIT_S = 2.0
@@ -207,8 +207,14 @@ class ForkServer:
             )
         return True
 
+    def interrupt(self) -> None:
+        """Have the fork server end everything, and whoever waits in `pump` hear of it; for any thread to call."""
+        with suppress(OSError):
+            self._control.shutdown(socket.SHUT_RDWR)
+
     def close(self) -> None:
         """End the fork server and with it every process that it started."""
+        self.interrupt()
         self._control.close()
         try:
             self._process.wait(END_LIMIT_S)

@@ -126,10 +126,11 @@ class Zygote:
         until = time.monotonic() + STRAYS_LIMIT_S
         while strays := self._strays():
             for pid in strays:
-                done, _ = os.waitpid(pid, os.WNOHANG)
+                done, status = os.waitpid(pid, os.WNOHANG)
                 if not done:
-                    seen.add(pid)
                     os.kill(pid, signal.SIGKILL)
+                if not done or (os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL):
+                    seen.add(pid)
             if time.monotonic() > until:
                 break
             time.sleep(NAP_S if seen else 0.0)

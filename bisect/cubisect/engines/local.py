@@ -1,0 +1,167 @@
+"""Lanes of this machine: each a thread that owns one lane and takes jobs from a common queue."""
+
+import os
+import queue
+import threading
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from cubisect.engines.base import Completed, Job
+from cubisect.errors import InputError
+from cubisect.isolation import Lane, LaneOptions
+from cubisect.isolation.attendant import Attendant
+from cubisect.isolation.health import GpuHealth
+from cubisect.isolation.nvml import Nvml
+from cubisect.isolation.resolve import probe_cuda
+
+CLOSE_LIMIT_S = 60.0
+"""A lane ends within seconds of being told to, unless a process on it cannot be killed."""
+
+_STOP = None
+
+
+class LocalEngine:
+    """Runs up to `lanes` jobs at a time; see `engines.base.Engine`.
+
+    `gpus` are device ordinals: by default all on `cuda`, device 0 on a simulated driver. By default there is one lane
+    per GPU on `cuda` and one per core otherwise; more lanes than GPUs share them, which their evidence notes. Ranks
+    of one trial are spread over `gpus`.
+
+    Raises:
+        InputError: a lane or GPU number that cannot be.
+    """
+
+    def __init__(
+        self,
+        driver: str,
+        *,
+        lanes: int | None = None,
+        gpus: tuple[int, ...] | None = None,
+        timeout_s: float | None = None,
+        canaries: bool = True,
+        options: LaneOptions | None = None,
+    ) -> None:
+        uuids = _devices() if driver == "cuda" else {}
+        self._gpus = _checked_gpus(gpus, uuids)
+        self.lanes = _checked_lanes(lanes, len(self._gpus) if driver == "cuda" else len(os.sched_getaffinity(0)))
+        nvml = Nvml(uuids)
+        options = replace(options or LaneOptions(), gpus=self._gpus, gpu_utilisation=nvml.utilisation)
+        self._uuids = uuids
+        self._healths = {gpu: GpuHealth(gpu, nvml) for gpu in self._gpus}
+        self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
+        self._results: queue.SimpleQueue[Completed | BaseException] = queue.SimpleQueue()
+        self._closing = False
+        self._attendants = []
+        for number in range(self.lanes):
+            gpu = self._gpus[number % len(self._gpus)]
+            sharing = sum(other % len(self._gpus) == number % len(self._gpus) for other in range(self.lanes)) - 1
+            self._attendants.append(
+                Attendant(
+                    lane=Lane(driver, gpu, options),
+                    health=self._healths[gpu],
+                    timeout_s=timeout_s,
+                    canaries=canaries,
+                    sharing=sharing if driver == "cuda" else 0,
+                )
+            )
+        self._threads = [
+            threading.Thread(target=self._serve, args=(number,), name=f"lane-{number}", daemon=True)
+            for number in range(self.lanes)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def submit(self, job: Job) -> None:
+        """Start the job when a lane is free; returns at once."""
+        self._jobs.put(job)
+
+    def next_result(self, timeout_s: float) -> Completed | None:
+        """Return the next completed job; None when none completes in time.
+
+        Raises:
+            UnfitEnvironmentError: a GPU failed its canary (`UnfitGpuError`, which names the tainted trials).
+            InputError: the driver cannot be loaded.
+        """
+        try:
+            result = self._results.get(timeout=timeout_s)
+        except queue.Empty:
+            return None
+        if isinstance(result, BaseException):
+            raise result
+        return result
+
+    def calibrations(self) -> Mapping[str, Any]:
+        """Return, by lane, how long a canary took and the costs from which deadlines are predicted."""
+        return {
+            str(number): {"gpu": attendant.lane.gpu, "canary_s": attendant.canary_s, **vars(attendant.costs)}
+            for number, attendant in enumerate(self._attendants)
+            if attendant.costs is not None
+        }
+
+    def readings(self) -> Mapping[int, Mapping[str, Any]]:
+        """Return, by GPU, what NVML said before the first trial: errors, memory, foreign processes."""
+        return {gpu: vars(health.at_start) for gpu, health in self._healths.items()}
+
+    def close(self) -> None:
+        """End every process that the engine started; running jobs are given up."""
+        self._closing = True
+        for attendant in self._attendants:
+            attendant.lane.interrupt()
+            self._jobs.put(_STOP)
+        for thread in self._threads:
+            thread.join(CLOSE_LIMIT_S)
+
+    # -- in the lanes' threads -----------------------------------------------------------------------------------------
+
+    def _serve(self, number: int) -> None:
+        attendant = self._attendants[number]
+        try:
+            while (job := self._jobs.get()) is not _STOP and not self._closing:
+                self._run(number, attendant, job)
+        except BaseException as error:  # noqa: BLE001  (it is raised where the results are taken)
+            self._results.put(error)
+        finally:
+            attendant.lane.close()
+
+    def _run(self, number: int, attendant: Attendant, job: Job) -> None:
+        health = attendant.health
+        if health.unfit is not None:
+            raise health.error()
+        attended = attendant.run(job.key, job.spec)
+        self._results.put(
+            Completed(
+                key=job.key,
+                spec=job.spec,
+                evidence=attended.evidence,
+                lane=number,
+                gpu=self._uuids.get(health.gpu, str(health.gpu)),
+                tainted=attended.tainted,
+            )
+        )
+        if not attended.tainted:
+            return
+        raise health.error()
+
+
+def _devices() -> dict[int, str]:
+    """Return the UUIDs of the CUDA devices by ordinal, asked in a process of its own."""
+    return {int(device["index"]): str(device["uuid"]) for device in probe_cuda().get("devices") or []}
+
+
+def _checked_gpus(gpus: tuple[int, ...] | None, uuids: Mapping[int, str]) -> tuple[int, ...]:
+    chosen = gpus or tuple(uuids) or (0,)
+    if len(set(chosen)) != len(chosen) or min(chosen) < 0:
+        raise InputError(f"--gpus {','.join(map(str, chosen))}: name each GPU once, counting from 0")
+    unknown = [gpu for gpu in chosen if uuids and gpu not in uuids]
+    if unknown:
+        raise InputError(f"--gpus {unknown[0]}: there is no such GPU; there are {', '.join(map(str, uuids))}")
+    return chosen
+
+
+def _checked_lanes(lanes: int | None, default: int) -> int:
+    if lanes is None:
+        return default
+    if lanes < 1:
+        raise InputError(f"--lanes {lanes}: at least one lane is needed; leave it out for {default}")
+    return lanes
