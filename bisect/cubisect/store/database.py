@@ -1,0 +1,157 @@
+"""Opening a database: the right file, at the right revision, with the right settings."""
+
+from pathlib import Path
+from typing import Any
+
+import alembic.command
+import alembic.config
+import alembic.script
+from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, DatabaseError, DBAPIError, NoSuchModuleError, OperationalError
+
+from cubisect.errors import StoreError
+
+HEAD = "0002"
+"""The newest revision in `migrations/versions`; a test holds the two together."""
+
+BUSY_TIMEOUT_S = 30.0
+"""How long a writer waits for another process; a transaction here takes milliseconds."""
+
+SQLITE_MAGIC = b"SQLite format 3\x00"
+
+
+def open_engine(url: str, *, create: bool) -> Engine:
+    """Return an engine on a database that is ours and at the newest revision; older ones are migrated.
+
+    Raises:
+        StoreError: the database cannot be reached, is foreign, is newer than this program, or does not exist.
+    """
+    parsed = parse_url(url)
+    shown = parsed.database if parsed.drivername == "sqlite" else parsed.render_as_string(hide_password=True)
+    if parsed.drivername == "sqlite":
+        _check_file(Path(parsed.database or ""), create=create)
+    engine = _engine(parsed)
+    try:
+        _bring_up_to_date(engine, str(shown), create=create)
+    except DBAPIError as error:
+        engine.dispose()
+        raise StoreError(f"{shown}: {_first_line(error)}; name another database with --db") from error
+    return engine
+
+
+def parse_url(url: str) -> URL:
+    """Return the URL of a database; a bare path is a SQLite file.
+
+    Raises:
+        StoreError: it is no URL of a kind of database that is supported.
+    """
+    try:
+        parsed = make_url(url if "://" in url else f"sqlite:///{url}")
+    except ArgumentError as error:
+        raise StoreError(
+            f"--db {url}: not a database URL; write a path or postgresql+psycopg://USER@HOST/NAME"
+        ) from error
+    if parsed.get_backend_name() not in {"sqlite", "postgresql"}:
+        raise StoreError(f"--db {url}: allowed are a path of a SQLite file and postgresql+psycopg://USER@HOST/NAME")
+    if parsed.get_backend_name() == "sqlite" and not parsed.database:
+        raise StoreError(f"--db {url}: name a file; trials outlive the process that runs them")
+    return parsed
+
+
+def _check_file(path: Path, *, create: bool) -> None:
+    """Refuse a file that is not ours before SQLite opens it, and so before anything is written."""
+    if not path.exists():
+        if not create:
+            raise StoreError(f"{path}: no such database; type `bisect explore` to make one, or name it with --db")
+        if not path.parent.is_dir():
+            raise StoreError(f"{path}: the folder {path.parent} does not exist; make it, or name another with --db")
+        return
+    try:
+        with path.open("rb") as file:
+            head = file.read(len(SQLITE_MAGIC))
+    except OSError as error:
+        raise StoreError(f"{path}: {error.strerror}; name another database with --db") from error
+    if head != SQLITE_MAGIC:
+        raise StoreError(f"{path}: not a SQLite database; name another with --db")
+
+
+def _engine(url: URL) -> Engine:
+    try:
+        if url.get_backend_name() == "postgresql":
+            return create_engine(url, pool_pre_ping=True)
+        engine = create_engine(url, connect_args={"timeout": BUSY_TIMEOUT_S})
+    except (NoSuchModuleError, ModuleNotFoundError) as error:
+        raise StoreError(f"--db {url.drivername}: {error}; type pip install 'cubisect[postgres]'") from error
+    event.listen(engine, "connect", _configure_sqlite)
+    event.listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
+def _configure_sqlite(connection: Any, _record: Any) -> None:
+    connection.isolation_level = None  # transactions are begun by `_begin_sqlite`, not by the module sqlite3
+    connection.execute("PRAGMA foreign_keys=ON")
+    connection.execute("PRAGMA synchronous=NORMAL")  # with a write-ahead log: a power cut may cost the last commits,
+    # a killed process costs nothing
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    """Take the write lock at once where a transaction will write, so that two writers queue instead of failing."""
+    immediate = connection.get_execution_options().get("writes", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if immediate else "BEGIN")
+
+
+def _bring_up_to_date(engine: Engine, shown: str, *, create: bool) -> None:
+    with engine.connect() as connection:
+        tables = set(inspect(connection).get_table_names())
+        revision = _revision(connection) if "alembic_version" in tables else None
+    if revision == HEAD:
+        return
+    if revision is None and tables:
+        raise StoreError(f"{shown}: a database of another program; name another with --db")
+    if revision is None and not create:
+        raise StoreError(f"{shown}: an empty database; type `bisect explore --db {shown}` to fill it")
+    if revision is not None and revision not in _known_revisions():
+        raise StoreError(
+            f"{shown}: its schema is at revision {revision}, newer than {HEAD}, which this program knows; "
+            "upgrade cubisect, or name another database with --db"
+        )
+    _migrate(engine)
+
+
+def _revision(connection: Connection) -> str | None:
+    return connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+
+
+def _config() -> alembic.config.Config:
+    config = alembic.config.Config()
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    config.set_main_option("path_separator", "os")
+    return config
+
+
+def _known_revisions() -> set[str]:
+    return {script.revision for script in alembic.script.ScriptDirectory.from_config(_config()).walk_revisions()}
+
+
+def _migrate(engine: Engine) -> None:
+    """Apply the missing revisions; another process may do so at the same moment, so look again under the lock."""
+    if engine.dialect.name == "sqlite":
+        with engine.connect() as connection:
+            raw: Any = connection.connection.driver_connection
+            connection.rollback()
+            raw.execute("PRAGMA journal_mode=WAL")
+    with engine.execution_options(writes=True).begin() as connection:
+        if engine.dialect.name == "postgresql":
+            connection.execute(text("SELECT pg_advisory_xact_lock(49276)"))
+        tables = set(inspect(connection).get_table_names())
+        if "alembic_version" in tables and _revision(connection) == HEAD:
+            return
+        config = _config()
+        config.attributes["connection"] = connection
+        alembic.command.upgrade(config, "head")
+
+
+def _first_line(error: DBAPIError) -> str:
+    kind = "cannot be opened" if isinstance(error, OperationalError) else "cannot be read"
+    return f"{kind}: {str(error.orig if isinstance(error, DatabaseError) else error).splitlines()[0]}"

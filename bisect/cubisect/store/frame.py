@@ -1,0 +1,35 @@
+"""The data frame of a campaign's finished trials: what `analysis` works on."""
+
+import pandas as pd
+from sqlalchemy import Connection, select
+
+from cubisect.features import FEATURES
+from cubisect.space import AXES
+from cubisect.store.models import TrialRow
+from cubisect.store.records import Campaign
+
+_ABOUT = (
+    "number", "purpose", "origin", "parent", "seed", "method", "outcome", "cuda_error", "fail_index", "phase",
+    "repetition_reached", "signature", "signature_title", "wall_s", "gpu", "lane", "tainted",
+)  # fmt: skip
+
+_NULLABLE_INTEGERS = ("parent", "cuda_error", "fail_index", "repetition_reached", "lane")
+
+
+def frame_of(connection: Connection, campaign: Campaign) -> pd.DataFrame:
+    """Return one row per finished trial, by number; `attrs` names campaign and driver, and tells what is simulated."""
+    names = [*AXES, *_ABOUT, "features"]
+    query = (
+        select(*(getattr(TrialRow, name) for name in names))
+        .where(TrialRow.campaign_id == campaign.id, TrialRow.state == "done")
+        .order_by(TrialRow.number)
+    )
+    rows = connection.execute(query).all()
+    frame = pd.DataFrame.from_records([row[:-1] for row in rows], columns=names[:-1])
+    features = pd.DataFrame.from_records(
+        [[(row[-1] or {}).get(name) for name in FEATURES] for row in rows], columns=list(FEATURES)
+    ).astype("float64")
+    frame = frame.astype(dict.fromkeys(_NULLABLE_INTEGERS, "Int64"))
+    frame = pd.concat([frame, features], axis=1)
+    frame.attrs.update(campaign=campaign.name, driver=campaign.driver, simulated=campaign.simulated)
+    return frame
