@@ -34,13 +34,21 @@ class Lane(IntEnum):
     RUN = 8
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Descriptors:
-    """Explicit copies: int64 arrays of equal length, in bytes, in the order of submission."""
+    """Explicit copies: int64 arrays of equal length, in bytes, in the order of submission. Equal by content."""
 
     source: Int64
     destination: Int64
     sizes: Int64
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Descriptors) and all(
+            np.array_equal(getattr(self, name), getattr(other, name)) for name in ("source", "destination", "sizes")
+        )
+
+    def __hash__(self) -> int:
+        return hash((len(self), self.sizes.tobytes()))
 
     def pack(self) -> str:
         """Return the arrays as text (base64 of zlib of little-endian int64) for JSON and the database."""
@@ -62,7 +70,7 @@ class Descriptors:
         return len(self.sizes)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Batch(Descriptors):
     """Descriptors together with the extent in bytes of the two buffers that they address.
 

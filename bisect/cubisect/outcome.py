@@ -168,6 +168,12 @@ class Verdict:
 # Phases in which a death is the driver's doing; elsewhere it is ours, and no finding.
 _DRIVER_PHASES = frozenset({Phase.SUBMIT, Phase.SYNC})
 
+# Signals that people, shells and the kernel's memory management send; no library raises them in its own process.
+_FROM_OUTSIDE = frozenset({signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT})
+
+# CUDA errors of work that is being executed: a call that returns one tells of work submitted before it.
+_EXECUTION_ERRORS = frozenset({214, 220, 700, 702, 710, 714, 715, 716, 717, 718, 719})
+
 
 def classify(evidence: Evidence) -> Verdict:
     """Return what the evidence of a trial means; of several ranks, the worst rank's verdict."""
@@ -184,12 +190,12 @@ def classify(evidence: Evidence) -> Verdict:
 
 def _classify_one(evidence: Evidence) -> Verdict:
     where = f"in phase {evidence.phase.label}, submission {evidence.repetition}"
+    if evidence.result_state is ResultState.COMPLETE and evidence.report is not None:
+        return _of_report(evidence.report, evidence)
     if evidence.timed_out:
         return _of_deadline(evidence, where)
     if evidence.signal is not None:
         return _of_signal(evidence, where)
-    if evidence.result_state is ResultState.COMPLETE and evidence.report is not None:
-        return _of_report(evidence.report, evidence)
     message = f"exited with status {evidence.exit_code} and a {evidence.result_state} result {where}"
     if evidence.phase in _DRIVER_PHASES:
         return Verdict(outcome=Outcome.CRASH, reason=message)
@@ -212,8 +218,11 @@ def _of_signal(evidence: Evidence, where: str) -> Verdict:
     assert evidence.signal is not None
     name = signal_name(evidence.signal)
     message = f"killed by {name} {where}"
-    if evidence.signal == signal.SIGKILL:
-        return _inconclusive(f"{message}, from outside (out of memory?)")
+    if evidence.killed_by_us:
+        return _inconclusive(f"{message}, by us and before its deadline")
+    if evidence.signal in _FROM_OUTSIDE:
+        hint = " (out of memory?)" if evidence.signal == signal.SIGKILL else ""
+        return _inconclusive(f"{message}, from outside{hint}")
     if evidence.phase not in _DRIVER_PHASES:
         return _inconclusive(f"{message}: this is our code or the set-up, not the batch call")
     outcome = Outcome.SEGFAULT if evidence.signal == signal.SIGSEGV else Outcome.CRASH
@@ -221,14 +230,13 @@ def _of_signal(evidence: Evidence, where: str) -> Verdict:
 
 
 def _of_report(report: DriverReport, evidence: Evidence) -> Verdict:
+    """Return what the driver's own answer means; whatever happened to the process after it, it was given."""
     if report.setup_failed is not None:
         return _inconclusive(report.setup_failed)
     if report.cuda_error:
-        outcome = Outcome.ASYNC_ERROR if evidence.phase >= Phase.SYNC else Outcome.ERROR
-        at = "" if report.fail_index is None else f" at descriptor {report.fail_index}"
         return Verdict(
-            outcome=outcome,
-            reason=f"{report.api} returned {report.cuda_error_name} ({report.cuda_error}){at}",
+            outcome=Outcome.ASYNC_ERROR if _asynchronous(report, evidence) else Outcome.ERROR,
+            reason=f"{report.api} returned {report.cuda_error_name} ({report.cuda_error}){_named(report)}",
             cuda_error=report.cuda_error,
             cuda_error_name=report.cuda_error_name,
             fail_index=report.fail_index,
@@ -236,9 +244,27 @@ def _of_report(report: DriverReport, evidence: Evidence) -> Verdict:
     if report.mismatched_bytes:
         at = "a gap" if report.first_mismatch is None else f"descriptor {report.first_mismatch}"
         return Verdict(outcome=Outcome.CORRUPT, reason=f"{report.mismatched_bytes} bytes differ, first in {at}")
+    if evidence.signal is not None:
+        return _inconclusive(f"reported success, then was killed by {signal_name(evidence.signal)}")
     if evidence.exit_code != 0 or evidence.phase is not Phase.DONE:
         return _inconclusive(f"reported success, then exited with status {evidence.exit_code}")
+    if report.expected_fail_index is not None:
+        return Verdict(outcome=Outcome.OK, reason=f"descriptor {report.expected_fail_index}, invalid, was accepted")
     return Verdict(outcome=Outcome.OK, reason="every byte arrived")
+
+
+def _asynchronous(report: DriverReport, evidence: Evidence) -> bool:
+    """Tell whether the error is that of work submitted earlier, by this call's phase or by its kind."""
+    told_later = report.cuda_error in _EXECUTION_ERRORS and evidence.repetition > 1
+    return evidence.phase >= Phase.SYNC or told_later
+
+
+def _named(report: DriverReport) -> str:
+    """Return which descriptor the driver named, and whether that is the one that was wrong on purpose."""
+    at = "" if report.fail_index is None else f" at descriptor {report.fail_index}"
+    if report.expected_fail_index in {None, report.fail_index}:
+        return at
+    return f"{at or ' without naming a descriptor'}; descriptor {report.expected_fail_index} is the invalid one"
 
 
 def _inconclusive(reason: str) -> Verdict:
