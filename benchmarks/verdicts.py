@@ -16,9 +16,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "analysis"))
-from frames import Simulation, Truth, run_witness_test, simulate_campaign
-
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+from analysis.frames import Simulation, Truth, run_witness_test, simulate_campaign
 from cubisect.analysis import Analysis, Finding, analyze
 from cubisect.analysis.witness import plan_witness_test
 from cubisect.drivers.fault_models import MODELS

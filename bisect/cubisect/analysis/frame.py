@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from cubisect.features import FEATURES
 from cubisect.outcome import FAILURES, Outcome
 from cubisect.space import AXES, NumericAxis, Point
 from cubisect.trial import Method, Origin, Purpose
@@ -31,7 +32,20 @@ def conclusive(frame: pd.DataFrame) -> pd.DataFrame:
     says_something = is_in(frame["outcome"], [o for o in Outcome if o is not Outcome.INCONCLUSIVE])
     look_alike = ~is_in(frame["invalid"], ["none"]) | is_in(frame["stream"], ["legacy"])
     good = says_something & is_in(frame["method"], [Method.BATCH]) & ~tainted & ~look_alike
-    return frame[good]
+    return _as_submitted(frame[good])
+
+
+def _as_submitted(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows with the count and bytes of the real batch, where a workload or a given batch brought its own."""
+    repetition = rows["repetition"].to_numpy(dtype=np.float64)
+    changed = {}
+    for axis, feature in (("descriptor_count", "submitted_descriptors"), ("total_bytes", "submitted_bytes")):
+        recorded = rows[axis].to_numpy(dtype=np.float64)
+        real = rows[feature].to_numpy(dtype=np.float64) / repetition
+        real = np.where(np.isfinite(real), np.round(real), recorded)
+        if not np.array_equal(real, recorded):
+            changed[axis] = real.astype(np.int64)
+    return rows.assign(**changed) if changed else rows
 
 
 def mapping(frame: pd.DataFrame) -> pd.DataFrame:
@@ -62,6 +76,12 @@ def fresh_replicates(frame: pd.DataFrame) -> pd.DataFrame:
 def failed(frame: pd.DataFrame) -> Mask:
     """Tell for every row whether its outcome is a finding about the API."""
     return is_in(frame["outcome"], FAILURES)
+
+
+def with_features(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows whose derived quantities are recorded."""
+    names = [name for name in FEATURES if name in rows]
+    return rows[rows[names].notna().all(axis=1)]
 
 
 def is_in(column: "pd.Series[Any]", values: Iterable[object]) -> Mask:

@@ -16,7 +16,7 @@ from scipy.stats import fisher_exact
 from sklearn.tree import DecisionTreeClassifier
 
 from cubisect.analysis.design import Column, columns_of, matrix
-from cubisect.analysis.frame import batch_key, failing_kinds, is_in, mapping
+from cubisect.analysis.frame import batch_key, failing_kinds, is_in, mapping, with_features
 from cubisect.analysis.multiple import holm
 from cubisect.analysis.rates import Rate, Sample
 from cubisect.analysis.result import Result, plural
@@ -63,7 +63,7 @@ class Regions(Result):
 
 def regions(frame: pd.DataFrame, *, seed: int = 0) -> Regions:
     """Return the rules of every failing kind."""
-    rows = mapping(frame)
+    rows = with_features(mapping(frame))
     columns = columns_of(rows)
     kinds = failing_kinds(rows)
     if not kinds or not columns:

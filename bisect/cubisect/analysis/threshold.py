@@ -30,6 +30,7 @@ from cubisect.analysis.frame import (
     new_batches,
     numeric_axes,
     varied_axes,
+    with_features,
 )
 from cubisect.analysis.multiple import holm
 from cubisect.analysis.rates import Interval
@@ -132,7 +133,7 @@ def thresholds(frame: pd.DataFrame, *, seed: int = 0) -> tuple[ThresholdAnswer, 
 
     For one kind, trials of another failing kind are left out: a segfault hides the hang that might have come.
     """
-    rows = new_batches(frame)
+    rows = with_features(new_batches(frame))
     kinds = failing_kinds(rows)
     answers = [_answer(ANY, rows, failed(rows), seed)]
     if len(kinds) > 1:
@@ -304,7 +305,7 @@ def chancy_thresholds(frame: pd.DataFrame) -> tuple[str, ...]:
     Beyond the outermost failure, explored trials must fail as often as the replicates of failing trials do. Empty
     where fewer than `MIN_REPLICATES` replicates were run, for then nothing is known of chance.
     """
-    rows, even = new_batches(frame), explored(frame)
+    rows, even = with_features(new_batches(frame)), with_features(explored(frame))
     again = fresh_replicates(frame)
     failures = int(failed(again).sum())
     if len(again) < MIN_REPLICATES or failures == len(again):

@@ -28,6 +28,7 @@ from cubisect.analysis.frame import (
     mapping,
     numeric_axes,
     point_of,
+    with_features,
 )
 from cubisect.analysis.multiple import holm
 from cubisect.analysis.result import Result, number, plural
@@ -70,7 +71,7 @@ def plan_witness_test(
 
     Each failing kind with an expected violation gets its share, the strongest first, while the budget lasts.
     """
-    rows = mapping(frame)
+    rows = with_features(mapping(frame))
     found = {str(kind): _candidates(kind, rows, space, seed) for kind in failing_kinds(rows)}
     kinds = sorted((kind for kind, pairs in found.items() if pairs), key=lambda kind: -found[kind][0].fall)
     kinds = kinds[: max(budget // SUGGESTED_BUDGET, 1)]
