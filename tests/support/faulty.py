@@ -77,6 +77,7 @@ class Fault(IntEnum):
     MAIL_GRANDCHILD = auto()
     ERROR = auto()
     REPORT_THEN_SEGFAULT = auto()
+    DAEMON_THEN_SLEEP = auto()
 
 
 def trial(fault: Fault, phase: Phase = Phase.SUBMIT, **axes: Any) -> TrialSpec:
@@ -123,11 +124,16 @@ class Faulty:
                 if phase is Phase.SUBMIT and barrier is not None:
                     barrier.wait()
                 progress.enter(phase, repetition if phase > Phase.SETUP else 0)
-                if strikes_here and phase == spec.seed and repetition == spec.repetition:
+                if strikes_here and phase == spec.seed and repetition == _strikes_at(spec):
                     report = _do(fault)
                     if report is not None:
                         return report
         return DriverReport(seconds={"submit": 0.001})
+
+
+def _strikes_at(spec: TrialSpec) -> int:
+    """Return the submission in which a fault strikes: the last one, but the last but one of several ranks."""
+    return spec.repetition if spec.ranks == 1 else max(spec.repetition - 1, 1)
 
 
 def _bus_error() -> None:
@@ -197,6 +203,11 @@ def _leave_daemon() -> None:
             time.sleep(60)
         os._exit(0)
     os.wait()
+
+
+def _daemon_then_sleep() -> None:
+    _leave_daemon()
+    enact.sleep_forever()
 
 
 def _segfault_with_daemon() -> None:
@@ -298,6 +309,7 @@ _ACTIONS: Mapping[Fault, Callable[[], Any]] = {
     Fault.ORPHAN: _leave_orphan,
     Fault.DAEMON: _leave_daemon,
     Fault.SEGFAULT_WITH_DAEMON: _segfault_with_daemon,
+    Fault.DAEMON_THEN_SLEEP: _daemon_then_sleep,
     Fault.FLOOD: _flood,
     Fault.PRINT_FLOOD: _print_flood,
     Fault.CLOSE_ALL: _close_all,

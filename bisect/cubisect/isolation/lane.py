@@ -146,15 +146,16 @@ class Lane:
         gpus = self._rank_gpus(spec.ranks)
         assert self._neighbours is not None
         self._neighbours.provide(spec, sorted(set(gpus)))
-        ranks = [_Rank(number, self._process(server, gpu)) for number, gpu in enumerate(gpus)]
-        barrier = [RankBarrier.new_file()] if spec.ranks > 1 else []
-        for rank in ranks:
-            own = replace(spec, gpu=rank.child.gpu).to_json()
-            request = {"role": "trial", "spec": own, "rank": rank.number, "ranks": spec.ranks}
-            rank.child.assign(request, *barrier)
-        for fd in barrier:
-            os.close(fd)
-        self._provide_spares(server)
+        ranks: list[_Rank] = []
+        try:
+            for number, gpu in enumerate(gpus):
+                ranks.append(_Rank(number, self._process(server, gpu)))
+            _assign(ranks, spec)
+            self._provide_spares(server)
+        except ServerLostError:
+            for rank in ranks:
+                rank.child.close()
+            raise
         return ranks
 
     def _ready_server(self) -> ForkServer:
@@ -286,6 +287,17 @@ class Lane:
             infrastructure=_lost_before_its_trial(child),
             rank=rank.number,
         )
+
+
+def _assign(ranks: Sequence[_Rank], spec: TrialSpec) -> None:
+    """Tell each process what to do, and where the line is from which several start together."""
+    barrier = [RankBarrier.new_file()] if len(ranks) > 1 else []
+    for rank in ranks:
+        own = replace(spec, gpu=rank.child.gpu).to_json()
+        request = {"role": "trial", "spec": own, "rank": rank.number, "ranks": len(ranks)}
+        rank.child.assign(request, *barrier)
+    for fd in barrier:
+        os.close(fd)
 
 
 def _together(seen: Sequence[Evidence], trouble: str | None, wall_s: float) -> Evidence:

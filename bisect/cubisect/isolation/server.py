@@ -181,12 +181,19 @@ class ForkServer:
         self._next += 1
         child = Child(self._next, gpu)
         self._children[child.number] = child
-        self._send({"fork": child.number, "gpu": gpu, "memory": self._memory}, child.descriptors())
+        try:
+            self._send({"fork": child.number, "gpu": gpu, "memory": self._memory}, child.descriptors())
+            self._await_birth(child)
+        except ServerLostError:
+            child.close()
+            raise
+        return child
+
+    def _await_birth(self, child: Child) -> None:
         until = self._clock() + ANSWER_LIMIT_S
         while not child.pid:
             if not self.pump(until - self._clock()):
                 raise ServerLostError("the fork server does not answer")
-        return child
 
     def pump(self, timeout_s: float) -> bool:
         """Wait for one message and act on it; False when none came in time."""

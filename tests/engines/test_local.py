@@ -1,0 +1,109 @@
+"""Local lanes: jobs in, results out, whatever the trials do; and everything ends when it is told to."""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from cubisect.engines.base import Completed, Engine, Job
+from cubisect.engines.local import LocalEngine
+from cubisect.errors import InputError
+from cubisect.isolation import LaneOptions
+from cubisect.outcome import Outcome, classify
+from cubisect.space import Point
+from cubisect.trial import TrialSpec
+from support.faulty import Fault, Faulty, trial
+
+QUICK = LaneOptions(native_stacks=False)
+
+
+@pytest.fixture
+def make_engine() -> Iterator[Callable[..., LocalEngine]]:
+    """Make engines that are closed at the end."""
+    engines: list[LocalEngine] = []
+
+    def make(driver: str = Faulty.name, **more: Any) -> LocalEngine:
+        engines.append(LocalEngine(driver, **{"options": QUICK, "lanes": 2, **more}))
+        return engines[-1]
+
+    yield make
+    for engine in engines:
+        engine.close()
+
+
+def results(engine: Engine, specs: list[TrialSpec], limit_s: float = 60.0) -> dict[int, Completed]:
+    """Run all specs, as many at a time as there are lanes."""
+    waiting = list(enumerate(specs))[::-1]
+    found: dict[int, Completed] = {}
+    running, until = 0, time.monotonic() + limit_s
+    while waiting or running:
+        while waiting and running < engine.lanes:
+            key, spec = waiting.pop()
+            engine.submit(Job(key=key, spec=spec))
+            running += 1
+        completed = engine.next_result(1.0)
+        if completed is not None:
+            found[completed.key] = completed
+            running -= 1
+        assert time.monotonic() < until
+    return found
+
+
+def test_each_job_comes_back_once_with_its_own_outcome(make_engine: Callable[..., LocalEngine]) -> None:
+    faults = [Fault.NONE, Fault.SEGFAULT, Fault.ERROR, Fault.ABORT, Fault.GARBAGE, Fault.DAEMON] * 3
+    found = results(make_engine(), [trial(fault) for fault in faults])
+    expected = [Outcome.OK, Outcome.SEGFAULT, Outcome.ERROR, Outcome.CRASH, Outcome.CRASH, Outcome.OK] * 3
+    assert [classify(found[key].evidence).outcome for key in sorted(found)] == expected
+    assert not any(completed.tainted for completed in found.values())
+    assert {completed.gpu for completed in found.values()} == {"0"}
+
+
+def test_both_lanes_work(make_engine: Callable[..., LocalEngine]) -> None:
+    engine = make_engine("sim:null")
+    found = results(engine, [TrialSpec.at(Point(), run_seed=n) for n in range(40)])
+    assert Counter(completed.lane for completed in found.values()).keys() == {0, 1}
+    calibrations = engine.calibrations()
+    assert set(calibrations) == {"0", "1"}
+    assert calibrations["0"]["canary_s"] > 0.0
+
+
+def test_a_timeout_of_the_user_ends_a_hang(make_engine: Callable[..., LocalEngine]) -> None:
+    began = time.monotonic()
+    found = results(make_engine(timeout_s=0.2, lanes=1), [trial(Fault.SPIN)])
+    assert classify(found[0].evidence).outcome is Outcome.HANG
+    assert time.monotonic() - began < 5.0
+
+
+def test_a_driver_that_cannot_be_loaded_is_told_with_the_results(
+    make_engine: Callable[..., LocalEngine],
+) -> None:
+    engine = make_engine("sim:nonsense")
+    engine.submit(Job(key=1, spec=TrialSpec.at(Point())))
+    with pytest.raises(InputError, match="nonsense"):
+        engine.next_result(20.0)
+
+
+def test_no_result_in_time_is_none(make_engine: Callable[..., LocalEngine]) -> None:
+    assert make_engine().next_result(0.01) is None
+
+
+def test_closing_gives_running_trials_up_at_once(make_engine: Callable[..., LocalEngine]) -> None:
+    engine = make_engine(timeout_s=60.0)
+    engine.submit(Job(key=1, spec=trial(Fault.SPIN)))
+    engine.submit(Job(key=2, spec=trial(Fault.SLEEP)))
+    time.sleep(0.7)
+    began = time.monotonic()
+    engine.close()
+    assert time.monotonic() - began < 5.0
+    assert not any(thread.is_alive() for thread in engine._threads)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"lanes": 0}, "--lanes 0"), ({"gpus": (0, 0)}, "--gpus 0,0"), ({"gpus": (-1,)}, "--gpus -1")],
+)
+def test_bad_numbers_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        LocalEngine("sim:null", **options)

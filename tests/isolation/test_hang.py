@@ -1,0 +1,41 @@
+"""Judging a hang: the table, and real processes."""
+
+import subprocess
+import sys
+
+import pytest
+
+from cubisect.isolation.hang import Activity, activity_of, hang_kind, process_state
+from cubisect.outcome import HangKind
+
+CASES = [
+    ("R", Activity(1.0, 12), HangKind.SPINNING),
+    ("S", Activity(0.9, 50), HangKind.SPINNING),
+    ("S", Activity(0.02, 40), HangKind.POLLING),
+    ("S", Activity(0.0, 0), HangKind.BLOCKED),
+    ("S", Activity(0.001, 2), HangKind.BLOCKED),
+    ("D", Activity(0.0, 0), HangKind.UNINTERRUPTIBLE),
+    ("T", Activity(0.0, 0), HangKind.STOPPED),
+    ("t", Activity(0.0, 0), HangKind.STOPPED),
+]
+
+
+@pytest.mark.parametrize(("letter", "activity", "kind"), CASES)
+def test_the_table(letter: str, activity: Activity, kind: HangKind) -> None:
+    assert hang_kind(letter, activity) is kind
+
+
+def test_a_process_that_is_gone_is_exiting_and_idle() -> None:
+    with subprocess.Popen([sys.executable, "-c", "pass"]) as process:
+        process.wait()
+    assert process_state(process.pid).exiting
+    assert activity_of(process.pid, 0.001) == Activity(0.0, 0)
+
+
+def test_a_zombie_is_exiting_and_a_sleeper_is_not() -> None:
+    with subprocess.Popen(["sleep", "60"]) as process:
+        assert not process_state(process.pid).exiting
+        process.kill()
+        while not process_state(process.pid).exiting:
+            pass
+        assert process_state(process.pid).letter in "ZX"
