@@ -227,8 +227,8 @@ def log2(x: Float64) -> Float64:
 def scale_to_total(weights: Float64, total: int, *, floor: int, cap: int) -> Int64:
     """Return integer sizes proportional to `weights`, clipped to [floor, cap], that sum to exactly `total`.
 
-    The scale is found by bisection on the sum of the clipped sizes (water filling); what rounding leaves over goes,
-    one byte each, to the first descriptors with room. Needs ``count × floor <= total <= count × cap``.
+    Where a bound binds, the scale is found by bisection on the sum of the clipped sizes (water filling); what rounding
+    leaves over goes, one byte each, to descriptors at even distances. Needs ``count × floor <= total <= count × cap``.
     """
     count = len(weights)
     if not count * floor <= total <= count * cap:
@@ -238,11 +238,11 @@ def scale_to_total(weights: Float64, total: int, *, floor: int, cap: int) -> Int
         return np.clip(np.floor(np.minimum(weights * scale, float(cap))).astype(np.int64), floor, cap)
 
     mean_weight = max(int(np.ldexp(weights, 20).astype(np.int64).sum()), 1) * 2.0**-20 / count
-    low, high = 0.0, total / count / mean_weight * (1.0 + 2.0**-20)
-    while int(sizes_at(high).sum()) < total and high < 2.0**80:
-        low, high = high, high * 2.0
+    low, high = 0.0, total / count / mean_weight
     sizes = sizes_at(high)
-    if int(sizes.sum()) > total + count or low > 0.0:
+    if abs(total - int(sizes.sum())) > count:  # a bound binds
+        while int(sizes_at(high).sum()) < total and high < 2.0**80:
+            low, high = high, high * 2.0
         sizes = _bisected(sizes_at, low, high, total, slack=count)
     return _exact(sizes, total, floor=floor, cap=cap)
 
@@ -270,9 +270,9 @@ def _exact(sizes: Int64, total: int, *, floor: int, cap: int) -> Int64:
         room = (cap - sizes) if step > 0 else (sizes - floor)
         movable = np.flatnonzero(room > 0)
         share = max(abs(missing) // len(movable), 1)
+        if abs(missing) < len(movable):
+            movable = movable[np.arange(abs(missing)) * len(movable) // abs(missing)]
         change = np.minimum(room[movable], share)
-        if share == 1:
-            change[abs(missing):] = 0  # fmt: skip
         sizes[movable] += step * change
         missing -= step * int(change.sum())
     return sizes
@@ -287,8 +287,7 @@ RUN_COUNT = 64
 def _ordered(sizes: Int64, order: str, seed: int) -> Int64:
     """Return the sizes in the order in which they are submitted; `shuffled` is as drawn."""
     if order == "shuffled":
-        # Drawn independently, so already in random order, but for the bytes that rounding gave to the first ones.
-        return sizes[permutation(seed, Lane.ORDER, len(sizes))]
+        return sizes  # drawn independently of one another, so in random order already
     ascending = np.sort(sizes, kind="stable")
     if order == "ascending":
         return ascending
