@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from cubisect import drivers
 from cubisect.outcome import DriverReport, Phase
 from cubisect.space import Point
 from cubisect.trial import Method, TrialSpec
@@ -28,12 +29,12 @@ class Steps:
 
 @dataclass
 class Line:
-    """A barrier that counts."""
+    """A barrier that notes every wait among the steps."""
 
-    waits: int = 0
+    steps: list[tuple[str, int]] = field(default_factory=list)
 
     def wait(self) -> None:
-        self.waits += 1
+        self.steps.append(("wait", 0))
 
 
 CHILD = """
@@ -45,12 +46,16 @@ from cubisect.trial import TrialSpec
 class Steps:
     def enter(self, phase, repetition=0):
         print("step", phase.label, repetition, flush=True)
+class Line:
+    def wait(self):
+        print("step wait 0", flush=True)
 driver = drivers.load(sys.argv[1])
+barrier = sys.argv[2] == "barrier"
 for packed in json.load(sys.stdin):
     spec = TrialSpec.from_json(packed)
     try:
         driver.warm_up(spec.gpu)
-        print("report", json.dumps(asdict(driver.run(spec, Steps()))), flush=True)
+        print("report", json.dumps(asdict(driver.run(spec, Steps(), Line() if barrier else None))), flush=True)
     except SetupError as error:
         print("unfit", error, flush=True)
 """
@@ -74,16 +79,20 @@ class Ended:
 
 
 def run_in_child(
-    driver: str, specs: TrialSpec | Sequence[TrialSpec], timeout_s: float = 30.0, env: Mapping[str, str] | None = None
+    driver: str,
+    specs: TrialSpec | Sequence[TrialSpec],
+    *,
+    timeout_s: float = 30.0,
+    env: Mapping[str, str] | None = None,
+    barrier: bool = False,
 ) -> Ended:
-    """Run trials, one after the other, in a fresh process."""
+    """Run trials, one after the other, in a fresh process; waits at a barrier are steps called ``wait``."""
     chosen = [specs] if isinstance(specs, TrialSpec) else specs
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     ended = Ended()
     packed = json.dumps([spec.to_json() for spec in chosen])
-    with subprocess.Popen(
-        [sys.executable, "-c", CHILD, driver], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env
-    ) as process:
+    command = [sys.executable, "-c", CHILD, driver, "barrier" if barrier else "alone"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env) as process:
         try:
             out, _ = process.communicate(packed, timeout=timeout_s)
             ended.returncode = process.returncode
@@ -100,6 +109,17 @@ def run_in_child(
                 ended.reports.append(DriverReport(**json.loads(rest)))
             case "unfit":
                 ended.unfit.append(rest)
+    return ended
+
+
+def run_here(driver: str, specs: TrialSpec | Sequence[TrialSpec], *, barrier: bool = False) -> Ended:
+    """Run trials that end well in this process, with a simulated driver."""
+    loaded = drivers.load(driver)
+    ended = Ended(returncode=0)
+    for spec in [specs] if isinstance(specs, TrialSpec) else specs:
+        loaded.warm_up(spec.gpu)
+        line = Line(ended.steps) if barrier else None
+        ended.reports.append(loaded.run(spec, Steps(ended.steps), line))
     return ended
 
 
@@ -126,3 +146,8 @@ def trial() -> Callable[..., TrialSpec]:
 @pytest.fixture(scope="session")
 def in_child() -> Callable[..., Ended]:
     return run_in_child
+
+
+@pytest.fixture(scope="session")
+def here() -> Callable[..., Ended]:
+    return run_here

@@ -42,7 +42,7 @@ def simulated(hazards: Mapping[str, float], **manner: Any) -> SimulatedDriver:
 def test_ok_goes_through_every_phase_and_verifies(trial: MakeTrial, steps: Any, line: Any) -> None:
     report = drivers.load("sim:null").run(trial(repetition=3), steps, line)
     assert steps.steps == [("setup", 0), ("submit", 1), ("submit", 2), ("submit", 3), ("sync", 3), ("verify", 3)]
-    assert line.waits == 3
+    assert line.steps == [("wait", 0)] * 3
     assert (report.cuda_error, report.mismatched_bytes, report.setup_failed) == (0, 0, None)
 
 
@@ -106,9 +106,9 @@ def test_a_wrong_call_is_refused_without_an_index(values: dict[str, Any], trial:
 
 def test_the_run_seed_alone_decides_a_coin_flip(trial: MakeTrial, steps: Any) -> None:
     driver = simulated({"error": 0.3})
-    answers = [bool(driver.run(trial(run_seed=seed), steps).cuda_error) for seed in range(400)]
-    assert answers == [bool(driver.run(trial(run_seed=seed, seed=5), steps).cuda_error) for seed in range(400)]
-    assert np.mean(answers) == pytest.approx(0.3, abs=0.07)
+    answers = [bool(driver.run(trial(run_seed=seed), steps).cuda_error) for seed in range(150)]
+    assert answers == [bool(driver.run(trial(run_seed=seed, seed=5), steps).cuda_error) for seed in range(150)]
+    assert np.mean(answers) == pytest.approx(0.3, abs=0.1)
 
 
 def test_a_model_that_breaks_in_a_trial_is_a_failed_set_up(trial: MakeTrial, steps: Any) -> None:

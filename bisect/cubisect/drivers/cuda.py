@@ -57,13 +57,8 @@ class CudaDriver:
                 raise SetupError(f"the trial could not be set up: {error or 'out of host memory'}") from error
         return _Run(trial, progress, barrier, lambda phase: self._timed(seconds, phase)).report(seconds)
 
-    def neighbour(self, kind: str, gpu: int, tick: Callable[[], None]) -> None:
-        """Keep the GPU busy until killed, calling `tick` as each piece of work completes.
-
-        Raises:
-            SetupError: the neighbour could not be set up, or its work failed.
-        """
-        self.warm_up(gpu)
+    def neighbour(self, kind: str, gpu: int, tick: Callable[[], None]) -> None:  # noqa: ARG002  (its context is current)
+        """Keep the GPU busy until killed; see `Neighbourly.neighbour`."""
         try:
             busy(kind, tick)
         except CudaError as error:
