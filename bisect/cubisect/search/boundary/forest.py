@@ -1,0 +1,115 @@
+"""Extremely randomised trees that are renewed a few at a time while results come in.
+
+Refitting all trees after every result would cost more than a trial. Four of 48 are replaced per result, so the model
+is never older than a dozen results. When each was fitted is a function of the number of results alone: a resumed
+search rebuilds the same trees from the record.
+
+Source: Geurts, Ernst, Wehenkel, Extremely randomized trees, Machine Learning 63 (2006). The directions are those of
+SAVE: Cook, Weisberg, JASA 86 (1991) 328.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.tree import ExtraTreeClassifier
+
+from cubisect.search.boundary.encoding import Float, Rows
+from cubisect.search.boundary.history import History
+from cubisect.search.boundary.replicates import failure_rates
+
+GROVES, TREES = 12, 4
+"""Groups of trees fitted at the same time, and trees in each."""
+
+RESULTS_PER_STEP = 1000
+"""With n results a grove is renewed every 1 + n // 1000 of them: trees over many results age slowly and cost much."""
+
+RELIABLE = 0.6
+"""Above this rate of failure a leaf may be a single trial; below, one trial says little."""
+
+FLAKY_LEAF = 3
+
+MIN_FAILURES_FOR_DIRECTIONS = 8
+MAX_DIRECTIONS = 6
+
+
+@dataclass(frozen=True, eq=False)
+class _Grove:
+    """Trees fitted to one prefix of the results, each with the kinds that it knows and its leaves' shares of them."""
+
+    directions: Float
+    trees: list[tuple[Any, NDArray[np.intp], Float]]
+
+    def add_votes(self, features: NDArray[np.float32], numeric: Float, votes: Float) -> None:
+        """Add the share of every kind in each tree's leaf to `votes`, in place."""
+        seen = _with_directions(features, numeric, self.directions)
+        for tree, kinds, shares in self.trees:
+            votes[:, kinds] += shares[tree.apply(seen)]
+
+
+class Forest:
+    """P(kind) at any row, after the results so far."""
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+        self._groves: dict[int, _Grove] = {}
+
+    def probabilities(self, history: History, rows: Rows) -> Float:
+        """Return an array of shape (rows, 1 + kinds): the probability of a pass and of every kind of failure."""
+        times = refit_times(len(history))
+        self._groves = {t: self._groves.get(t) or self._fit(history, t) for t in times}
+        features = history.encoding.features(rows)
+        numeric = history.encoding.scaled(rows)
+        votes = np.zeros((len(rows), 1 + len(history.kinds)))
+        for grove in self._groves.values():
+            grove.add_votes(features, numeric, votes)
+        return votes / (len(times) * TREES)
+
+    def _fit(self, history: History, count: int) -> _Grove:
+        rates = failure_rates(history, count)
+        leaf = 1 if rates.min(initial=1.0) >= RELIABLE else FLAKY_LEAF
+        numeric = history.encoding.scaled(history.rows[:count])
+        codes = history.codes[:count]
+        directions = failure_directions(numeric, codes)
+        seen = _with_directions(history.features[:count], numeric, directions)
+        trees = []
+        for index in range(TREES):
+            tree = ExtraTreeClassifier(
+                max_features=None, min_samples_leaf=leaf, random_state=(self._seed + 31 * count + index) % (1 << 32)
+            ).fit(seen, codes, check_input=False)
+            trees.append((tree.tree_, tree.classes_, tree.tree_.value[:, 0, :]))
+        return _Grove(directions, trees)
+
+
+def refit_times(count: int) -> list[int]:
+    """Return after how many results the groves in use were fitted, given `count` results; at least one."""
+    step = 1 + count // RESULTS_PER_STEP
+    latest = count - count % step
+    return [t for t in range(latest, latest - GROVES * step, -step) if t > 0] or [count]
+
+
+def failure_directions(numeric: Float, codes: NDArray[np.int64]) -> Float:
+    """Return directions in the numeric columns (one per output column) along which failures are spread least.
+
+    A slab that is oblique in several axes is thin along its normal. SAVE finds it: whiten by all trials, then take the
+    eigenvectors of the smallest variances of the failures of one kind.
+    """
+    width = numeric.shape[1]
+    found: list[Float] = []
+    if width < 2 or len(numeric) <= width + 1:
+        return np.empty((width, 0))
+    values, vectors = np.linalg.eigh(np.cov(numeric, rowvar=False) + 1e-6 * np.eye(width))
+    whiten = vectors / np.sqrt(values)
+    kinds, counts = np.unique(codes[codes > 0], return_counts=True)
+    for kind in kinds[counts >= MIN_FAILURES_FOR_DIRECTIONS]:
+        failing = numeric[codes == kind] @ whiten
+        _, axes = np.linalg.eigh(np.cov(failing, rowvar=False))
+        found.extend((whiten @ axes[:, :2]).T)
+    return np.array(found[:MAX_DIRECTIONS]).T if found else np.empty((width, 0))
+
+
+def _with_directions(features: NDArray[np.float32], numeric: Float, directions: Float) -> NDArray[np.float32]:
+    if not directions.shape[1]:
+        return np.ascontiguousarray(features)
+    return np.hstack([features, (numeric @ directions).astype(np.float32)])
