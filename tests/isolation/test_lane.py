@@ -17,6 +17,7 @@ from cubisect.outcome import HangKind, Outcome, Phase, classify
 from cubisect.space import Point
 from cubisect.trial import TrialSpec
 from support.faulty import Fault, trial
+from support.processes import marked, wait_until
 
 MakeLane = Callable[..., Lane]
 
@@ -135,29 +136,6 @@ def test_a_daemon_does_not_outlive_its_killed_fork_server(make_lane: MakeLane) -
     lane.close()
     child.close()
     assert wait_until(lambda: not marked(mark), 2.0)
-
-
-def wait_until(condition: Callable[[], bool], limit_s: float) -> bool:
-    """Return whether `condition` came true in time."""
-    until = time.monotonic() + limit_s
-    while not condition():
-        if time.monotonic() > until:
-            return False
-        time.sleep(0.01)
-    return True
-
-
-def marked(mark: str) -> list[str]:
-    """Return the processes whose environment has `mark`."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                if mark.encode() in (entry / "environ").read_bytes():
-                    found.append(entry.name)
-            except OSError:
-                continue
-    return found
 
 
 def test_fork_servers_are_replaced_now_and_then(make_lane: MakeLane, monkeypatch: pytest.MonkeyPatch) -> None:
