@@ -348,7 +348,9 @@ class Mismatch:
 def verify(batch: Batch, seed: int, read: Reader, *, window: int = 1 << 24) -> Mismatch:
     """Compare every destination byte, gaps included, with what the batch must have put there.
 
-    Reads the destination in windows of `window` bytes. Cost, measured by ``benchmarks/batch.py``: VERIFY_COST
+    Reads the destination in windows of `window` bytes. Cost, by ``python benchmarks/batch.py`` on two shared cores:
+    0.15 to 0.35 ns per byte where the data is contiguous or the copies are 16 KiB or larger, 0.8 to 1.2 ns per byte for
+    scattered copies of 1 KiB, 2 to 2.5 ns per byte (0.7 µs per copy) for scattered ones of 256 B.
     """
     return _Verifier(batch, seed).run(read, window)
 
