@@ -1,1 +1,5 @@
-"""The HTTP API and its page."""
+"""HTTP API and the live page over the store (extra `service`)."""
+
+from cubisect.service.app import DEFAULT_HOST, DEFAULT_PORT, create_app, login_url, serve
+
+__all__ = ["DEFAULT_HOST", "DEFAULT_PORT", "create_app", "login_url", "serve"]

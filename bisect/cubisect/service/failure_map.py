@@ -19,6 +19,9 @@ CODES: Mapping[Outcome, int] = {outcome: code for code, outcome in enumerate(Out
 MIN_SPAN = 1e-6
 """Narrowest view in coordinates; below it all trials share one point."""
 
+MAX_LOG2 = 1000.0
+"""Coordinates of a log side beyond this have no value that a float can hold."""
+
 _LOG_FEATURES = ("mean_size", "smallest_size", "largest_size", "submitted_descriptors", "submitted_bytes",
                  "distinct_sizes", "size_changes")  # fmt: skip
 _BYTE_QUANTITIES = ("mean_size", "smallest_size", "largest_size", "submitted_bytes")
@@ -46,7 +49,7 @@ class Quantity:
         if self.labels:
             index = round(coordinate)
             return self.labels[index] if 0 <= index < len(self.labels) else ""
-        value = 2.0**coordinate if self.log else coordinate
+        value = 2.0 ** min(coordinate, MAX_LOG2) if self.log else coordinate
         return _bytes(value) if self.unit == "bytes" else _short(value)
 
     def ticks(self, low: float, high: float, most: int = 7) -> list[float]:
@@ -70,6 +73,10 @@ def _quantities() -> dict[str, Quantity]:
 
 QUANTITIES: Mapping[str, Quantity] = _quantities()
 """Everything that a side of the map can show, by name."""
+
+
+DEFAULT_X, DEFAULT_Y = "descriptor_count", "total_bytes"
+"""The sides of the map until others are chosen."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,12 +107,16 @@ class View:
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """The trials in one cell of the grid. Row 0 is at the bottom; `only` is the trial's number when there is one."""
+    """The trials in one cell of the grid. Row 0 is at the bottom.
+
+    `only` is the trial's number when it is alone; `one_point` says that zooming in would not part the trials.
+    """
 
     column: int
     row: int
     counts: Mapping[Outcome, int]
     only: int | None = None
+    one_point: bool = False
 
     @property
     def total(self) -> int:
@@ -176,18 +187,23 @@ def failure_map(points: Points, x: Quantity, y: Quantity, view: View | None = No
     kinds = len(CODES)
     counts = np.bincount(cell * kinds + points.outcome[inside], minlength=COLUMNS * ROWS * kinds)
     table = counts.reshape(-1, kinds)
-    number = np.zeros(len(table), dtype=np.int64)
-    number[cell] = points.number[inside]
-    filled = np.flatnonzero(table.sum(axis=1))
-    cells = [_cell(int(index), table[index], int(number[index])) for index in filled]
+    some_trial = np.zeros(len(table), dtype=np.int64)
+    some_trial[cell] = inside
+    elsewhere = (points.x[inside] != points.x[some_trial[cell]]) | (points.y[inside] != points.y[some_trial[cell]])
+    several_points = np.bincount(cell[elsewhere], minlength=len(table)) > 0
+    cells = [
+        _cell(index, table[index], int(points.number[some_trial[index]]), one_point=not several_points[index])
+        for index in np.flatnonzero(table.sum(axis=1)).tolist()
+    ]
     total = len(points.number)
     return FailureMap(x=x, y=y, view=view, cells=cells, trials=len(inside), outside=total - len(inside))
 
 
-def _cell(index: int, counts: NDArray[np.int64], number: int) -> Cell:
+def _cell(index: int, counts: NDArray[np.int64], number: int, *, one_point: bool) -> Cell:
     by_outcome = {outcome: int(counts[code]) for outcome, code in CODES.items() if counts[code]}
     only = number if int(counts.sum()) == 1 else None
-    return Cell(column=index % COLUMNS, row=index // COLUMNS, counts=by_outcome, only=only)
+    row, column = divmod(index, COLUMNS)
+    return Cell(column=column, row=row, counts=by_outcome, only=only, one_point=one_point)
 
 
 def _cell_index(values: NDArray[np.float64], low: float, high: float, cells: int) -> NDArray[np.int64]:

@@ -13,30 +13,26 @@ class Model(BaseModel):
 
 
 class ProgressModel(Model):
-    """Where a campaign stands; also what the event stream sends.
-
-    `done` counts conclusive trials against the budget; `running_here` says that this server runs it.
-    """
+    """Where a campaign stands; also what the event stream sends."""
 
     name: str
+    driver: str
+    simulated: bool = Field(description="the driver is a fault model: nothing here is a finding about CUDA")
+    sampler: str
     budget: int
-    done: int
+    done: int = Field(description="trials that count against the budget")
     running: int = Field(description="trials running now, in any process")
-    running_here: bool
+    running_here: bool = Field(description="this server runs the campaign")
     complete: bool
-    outcomes: dict[str, int]
-    controls: dict[str, int]
+    outcomes: dict[str, int] = Field(description="how many trials ended in which outcome")
     message: str | None = Field(None, description="why the campaign ended early, when this server ran it")
+    created_at: datetime
 
 
 class CampaignModel(ProgressModel):
-    """One campaign."""
+    """One campaign, with what was asked and where it ran."""
 
-    driver: str
-    simulated: bool = Field(description="the driver is a fault model: nothing here is a finding about CUDA")
     seed: int
-    sampler: str
-    created_at: datetime | None
     environment: dict[str, Any]
     space: dict[str, Any]
 
@@ -59,9 +55,9 @@ class TrialModel(Model):
     repetition_reached: int | None
     signature: str | None
     signature_title: str | None
-    wall_s: float | None
+    wall_s: float
     gpu: str | None
-    tainted: bool | None
+    tainted: bool
     seed: int
     point: dict[str, Any]
 
@@ -86,7 +82,10 @@ class ViewModel(Model):
 
 
 class CellModel(Model):
-    """The trials of one cell: by outcome; row 0 is at the bottom. `only` is the trial's number when it is alone."""
+    """The trials of one cell, by outcome; row 0 is at the bottom.
+
+    `only` is the trial's number when it is alone, `one_point` says that zooming in would not part the trials.
+    """
 
     column: int
     row: int
@@ -95,6 +94,7 @@ class CellModel(Model):
     failing: int
     worst: str
     only: int | None
+    one_point: bool
 
 
 class MapModel(Model):
