@@ -1,1 +1,35 @@
 """The `bisect` command: parse, call, print."""
+
+import os
+import sys
+
+from cubisect.errors import BisectError, ExitCode
+
+
+def main() -> None:
+    """Run the command line; every expected error is one line on stderr and an exit code of `ExitCode`."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command and return its exit code."""
+    import typer  # noqa: PLC0415  (fast to fail when a dependency is missing)
+
+    from cubisect.cli.app import app  # noqa: PLC0415
+
+    try:
+        return int(app(arguments, prog_name="bisect", standalone_mode=False) or ExitCode.DONE)
+    except BisectError as error:
+        return _fail(str(error), error.exit_code)
+    except typer.TyperException as error:
+        return _fail(f"{error.format_message().rstrip('.')}; type `bisect --help`", ExitCode.BAD_INPUT)
+    except (KeyboardInterrupt, typer.Abort):
+        return _fail("interrupted", ExitCode.INTERRUPTED)
+    except BrokenPipeError:  # the reader of our output has gone (`bisect trials | head`)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return ExitCode.DONE
+
+
+def _fail(message: str, code: ExitCode) -> int:
+    sys.stderr.write(f"bisect: {message}\n")
+    return code

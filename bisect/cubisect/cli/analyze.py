@@ -1,0 +1,123 @@
+"""`bisect analyze`, `control` and `compare`: what the recorded trials say."""
+
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from cubisect.analysis.compare import compare as compare_frames
+from cubisect.analysis.control import control_effect
+from cubisect.analysis.summary import analyze as analyze_frame
+from cubisect.cli.display import run_line
+from cubisect.cli.options import DEFAULT_DATABASE, Database, Json, open_store, parse_gpus, parse_timeout
+from cubisect.cli.output import print_json, say
+from cubisect.cli.records import Campaign
+from cubisect.errors import ExitCode, InputError
+from cubisect.report.terminal import analysis_view, comparison_table
+from cubisect.search.explore import Machine
+from cubisect.search.followups import run_controls, run_witness_test
+
+ANALYZE_EPILOG = """
+Examples:
+
+  bisect analyze                         the latest campaign
+
+  bisect analyze NAME --test 72          spend 72 fresh trials on a verdict about monotonicity
+
+  bisect analyze NAME --json > a.json
+"""
+
+CONTROL_EPILOG = """
+Examples:
+
+  bisect control NAME --budget 24        every signature of a campaign
+
+  bisect control NAME/17                 the batch of one trial
+"""
+
+Gpus = Annotated[str | None, typer.Option(metavar="0,1", help="GPUs to use.")]
+Timeout = Annotated[str, typer.Option(metavar="auto|SECONDS", help="Deadline of a trial.")]
+Lanes = Annotated[int | None, typer.Option(min=1, help="Trials at a time.")]
+
+
+def analyze(
+    campaign: Campaign = None,
+    test: Annotated[int, typer.Option(min=0, metavar="N", help="First spend N fresh trials on monotonicity.")] = 0,
+    bound: Annotated[float, typer.Option(help="Failure rate that the safe envelope stays below.")] = 0.05,
+    confidence: Annotated[float, typer.Option(help="Confidence of the safe envelope.")] = 0.95,
+    lanes: Lanes = None,
+    gpus: Gpus = None,
+    timeout: Timeout = "auto",
+    db: Database = str(DEFAULT_DATABASE),
+    json: Json = False,
+) -> None:
+    """Say what the trials show: rates, thresholds, monotonicity, regions, what is safe; each with its interval."""
+    for name, value in (("--bound", bound), ("--confidence", confidence)):
+        if not 0 < value < 1:
+            raise InputError(f"{name} {value}: give a number between 0 and 1")
+    store = open_store(db)
+    chosen = store.campaign(campaign)
+    console = Console(stderr=json)
+    if test:
+        machine = Machine(lanes=lanes, gpus=parse_gpus(gpus), timeout_s=parse_timeout(timeout))
+        run_witness_test(store, chosen, test, machine, run_line(console, total=test))
+    result = analyze_frame(store.frame(chosen), chosen.space, bound=bound, confidence=confidence)
+    if json:
+        print_json(result.to_json())
+    else:
+        console.print(analysis_view(result))
+
+
+def control(
+    what: Annotated[
+        str | None, typer.Argument(metavar="[CAMPAIGN|TRIAL]", help="A campaign, or CAMPAIGN/NUMBER, or a number.")
+    ] = None,
+    budget: Annotated[int, typer.Option(min=2, help="Trials to spend, half of them per method.")] = 24,
+    lanes: Lanes = None,
+    gpus: Gpus = None,
+    timeout: Timeout = "auto",
+    db: Database = str(DEFAULT_DATABASE),
+    json: Json = False,
+) -> None:
+    """Run failing batches both ways, as one batch call and as one copy per descriptor: is it the batch call?"""
+    store = open_store(db)
+    trial = store.trial(what) if what is not None and ("/" in what or what.isdigit()) else None
+    chosen = store.campaign(trial.campaign if trial else what)
+    console = Console(stderr=json)
+    machine = Machine(lanes=lanes, gpus=parse_gpus(gpus), timeout_s=parse_timeout(timeout))
+    run_controls(store, chosen, machine, budget=budget, trial=trial, on_record=run_line(console, total=budget))
+    frame = store.frame(chosen)
+    if trial is not None:
+        frame = frame[(frame["parent"] == trial.number) | (frame["number"] == trial.number)]
+    effect = control_effect(frame)
+    if json:
+        print_json({**effect.to_json(), "campaign": chosen.name, "simulated": chosen.simulated})
+    else:
+        say(console, ("SIMULATED: " if chosen.simulated else "") + effect.answer)
+
+
+def compare(
+    before: Annotated[str, typer.Argument(metavar="A", help="The campaign before.")],
+    after: Annotated[str, typer.Argument(metavar="B", help="The campaign after.")],
+    db: Database = str(DEFAULT_DATABASE),
+    after_db: Annotated[str | None, typer.Option(metavar="URL", help="Database of B.  [default: that of A]")] = None,
+    fail_on: Annotated[
+        str | None, typer.Option("--fail-on", metavar="new", help="Exit with 1 when B fails anew or more often.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Say what changed between two campaigns: drivers, GPUs, versions, neighbours.
+
+    Example: bisect compare driver-570 driver-580 --fail-on new
+    """
+    if fail_on not in {None, "new"}:
+        raise InputError(f"--fail-on {fail_on}: allowed is new")
+    store = open_store(db)
+    other = open_store(after_db) if after_db else store
+    result = compare_frames(store.frame(store.campaign(before)), other.frame(other.campaign(after)))
+    if json:
+        print_json(result.to_json())
+    else:
+        Console().print(comparison_table(result))
+    if fail_on and result.any_new:
+        raise typer.Exit(ExitCode.CHECK_FAILED)

@@ -1,0 +1,100 @@
+"""Options that several commands share, and how their text becomes values."""
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cubisect.errors import InputError
+from cubisect.space import Range, Value, axis_named, parse_domain
+from cubisect.store import Store
+
+DEFAULT_DATABASE = Path("db/bisect.sqlite")
+
+Database = Annotated[
+    str,
+    typer.Option(
+        "--db",
+        envvar="BISECT_DB",
+        metavar="URL",
+        help="The database: a path of a SQLite file, or postgresql+psycopg://USER@HOST/NAME.",
+        show_default=True,
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+Fix = Annotated[
+    list[str] | None,
+    typer.Option("--fix", metavar="AXIS=VALUE", help="Hold an axis at a value; may be given several times."),
+]
+Vary = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--vary",
+        metavar="AXIS[=LO:HI|a,b]",
+        help="Vary an axis, over all of it or a part; may be given several times.",
+    ),
+]
+FailOn = Annotated[
+    str | None,
+    typer.Option("--fail-on", metavar="OUTCOMES", help="Exit with 1 if any of these outcomes was seen: segfault,hang"),
+]
+
+
+def open_store(url: str, *, create: bool = False) -> Store:
+    """Open the database; the default one gets its folder made."""
+    if create and url == str(DEFAULT_DATABASE):
+        DEFAULT_DATABASE.parent.mkdir(exist_ok=True)
+    return Store.open(url, create=create)
+
+
+def parse_fix(items: list[str] | None) -> dict[str, Value]:
+    """Return the values of ``--fix AXIS=VALUE``."""
+    fixed: dict[str, Value] = {}
+    for item in items or []:
+        name, equals, text = item.partition("=")
+        if not equals:
+            raise InputError(f"--fix {item}: write --fix {name}=VALUE, allowed is {axis_named(name).range_text}")
+        fixed[name] = axis_named(name).parse(text)
+    return fixed
+
+
+def parse_vary(items: list[str] | None) -> dict[str, Range | tuple[Value, ...] | None]:
+    """Return the domains of ``--vary AXIS[=LO:HI]``."""
+    varied = {}
+    for item in items or []:
+        name, equals, text = item.partition("=")
+        axis_named(name)
+        varied[name] = parse_domain(name, text if equals else None)
+    return varied
+
+
+def parse_gpus(text: str | None) -> tuple[int, ...] | None:
+    """Return the ordinals of ``--gpus 0,1`` or None for ``all`` and when nothing is said."""
+    if text is None or text == "all":
+        return None
+    try:
+        gpus = tuple(int(part) for part in text.split(","))
+    except ValueError:
+        gpus = ()
+    if not gpus or min(gpus) < 0 or len(set(gpus)) < len(gpus):
+        raise InputError(f"--gpus {text}: write the numbers of the GPUs, as in --gpus 0,1, or --gpus all")
+    return gpus
+
+
+def parse_timeout(text: str) -> float | None:
+    """Return the seconds of ``--timeout``, None for ``auto``."""
+    if text == "auto":
+        return None
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not 0 < seconds < float("inf"):
+        raise InputError(f"--timeout {text}: write auto or a number of seconds above 0")
+    return seconds
+
+
+def default_database() -> str:
+    """Return the database used when none is named."""
+    return os.environ.get("BISECT_DB", str(DEFAULT_DATABASE))

@@ -1,0 +1,229 @@
+"""Tables and panels for a terminal of 80 columns. Colour is never the only signal: every outcome is also a word."""
+
+from collections.abc import Iterable, Sequence
+
+import pandas as pd
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from cubisect.analysis.compare import Comparison
+from cubisect.analysis.frame import failed, mapping
+from cubisect.analysis.rates import failure_rates
+from cubisect.analysis.regions import regions
+from cubisect.analysis.summary import Analysis
+from cubisect.outcome import Evidence, Outcome
+from cubisect.store import Campaign, CampaignSummary, TrialRecord
+
+STYLES = {
+    Outcome.OK: "green",
+    Outcome.ERROR: "yellow",
+    Outcome.SEGFAULT: "bold red",
+    Outcome.HANG: "bold magenta",
+    Outcome.ASYNC_ERROR: "red",
+    Outcome.CORRUPT: "bold red",
+    Outcome.CRASH: "red",
+    Outcome.INCONCLUSIVE: "dim",
+}
+"""How each outcome is coloured, everywhere."""
+
+SIMULATED = "SIMULATED"
+"""The word that marks what was not measured on a GPU."""
+
+ENOUGH_FAILURES = 5
+"""Fewer failures than this make no region worth a line in a summary."""
+
+
+def size(octets: float) -> str:
+    """Return a number of bytes in the largest binary unit that keeps it above 1: ``64 KiB``, ``1.5 GiB``."""
+    for unit in ("B", "KiB", "MiB"):
+        if octets < 1024:
+            return f"{octets:.3g} {unit}" if octets < 100 or unit == "B" else f"{octets:.0f} {unit}"
+        octets /= 1024
+    return f"{octets:.3g} GiB"
+
+
+def outcome_text(outcome: Outcome | None) -> Text:
+    """Return an outcome as a coloured word; a trial without one is running."""
+    return Text("running", style="cyan") if outcome is None else Text(str(outcome), style=STYLES[outcome])
+
+
+def counts_text(outcomes: Iterable[tuple[Outcome, int]]) -> Text:
+    """Return ``ok 480, segfault 20``, coloured."""
+    text = Text()
+    for outcome, count in outcomes:
+        text.append(", " if text else "")
+        text.append(f"{outcome} {count}", style=STYLES[outcome])
+    return text or Text("nothing yet", style="dim")
+
+
+def campaigns_table(summaries: Sequence[CampaignSummary]) -> RenderableType:
+    """Return the recorded campaigns, the latest first."""
+    if not summaries:
+        return Text("no campaign is recorded yet; type `bisect explore` to run one")
+    table = Table(box=None, padding=(0, 1), header_style="bold")
+    table.add_column("campaign", overflow="fold")
+    table.add_column("driver", overflow="fold")
+    table.add_column("trials", justify="right", no_wrap=True)
+    table.add_column("outcomes", overflow="fold")
+    for summary in summaries:
+        driver = f"{summary.driver} ({SIMULATED})" if summary.simulated else summary.driver
+        ordered = sorted(summary.outcomes.items(), key=lambda item: -item[1])
+        table.add_row(summary.name, driver, f"{summary.done}/{summary.budget}", counts_text(ordered))
+    return table
+
+
+def trials_table(records: Sequence[TrialRecord], campaign: Campaign) -> RenderableType:
+    """Return trials of one campaign, one line each."""
+    mark = f" · {SIMULATED}" if campaign.simulated else ""
+    if not records:
+        return Text(f"{campaign.name}{mark}: no such trials")
+    table = Table(box=None, padding=(0, 1), header_style="bold", title=f"{campaign.name}{mark}", title_justify="left")
+    for name in ("trial", "count", "bytes", "×", "mix", "spread"):
+        table.add_column(name, justify="left" if name == "mix" else "right", no_wrap=True)
+    table.add_column("outcome", no_wrap=True)
+    table.add_column("purpose", no_wrap=True)
+    table.add_column("s", justify="right", no_wrap=True)
+    for record in records:
+        spec = record.spec
+        table.add_row(
+            str(record.number), f"{spec.descriptor_count:,}", size(spec.total_bytes), str(spec.repetition),
+            spec.size_mix, f"{spec.size_spread:.2f}", outcome_text(record.outcome), _purpose(record),
+            f"{record.wall_s:.2f}",
+        )  # fmt: skip
+    return table
+
+
+def trial_panel(record: TrialRecord) -> RenderableType:
+    """Return one trial: what was submitted, how it ended, the evidence, and what to type next."""
+    head = Text(record.ref, style="bold")
+    head.append(f"  {SIMULATED} by {record.driver}" if record.simulated else f"  {record.driver}")
+    table = _facts()
+    table.add_row("outcome", outcome_text(record.outcome))
+    _add(table, "reason", record.reason)
+    _add(table, "signature", record.signature and f"{record.signature_title} ({record.signature})")
+    _add(table, "fail index", record.fail_index)
+    table.add_row("purpose", _purpose(record) + (f", of trial {record.parent}" if record.parent else ""))
+    table.add_row("batch", _batch(record))
+    others = {k: v for k, v in record.spec.point.departures().items() if k not in _SHOWN}
+    _add(table, "other axes", ", ".join(f"{name} {value}" for name, value in others.items()))
+    table.add_row("seed", str(record.spec.seed))
+    _add(table, "GPU", record.gpu)
+    parts: list[RenderableType] = [head, table]
+    if record.evidence is not None:
+        parts.append(_evidence(record.evidence))
+    parts.append(Text(f"\nreplay it: bisect replay {record.ref} --times 20", style="dim"))
+    return Group(*parts)
+
+
+def campaign_summary(frame: pd.DataFrame, campaign: Campaign) -> RenderableType:
+    """Return what a finished campaign showed in a few lines: rates, where it failed, and which command comes next."""
+    rows = mapping(frame)
+    failures = int(failed(rows).sum())
+    lines = [Text(failure_rates(frame).answer)]
+    if failures >= ENOUGH_FAILURES:
+        lines += [Text(f"  {rule.answer}") for rule in regions(frame).rules]
+    lines.append(Text(_next_steps(frame, campaign, failures), style="bold"))
+    return Group(*lines)
+
+
+def analysis_view(analysis: Analysis) -> RenderableType:
+    """Return every question with its answer, then the limits of the evidence."""
+    title = Text(f"{analysis.campaign}: {analysis.trials} trials on {analysis.driver}", style="bold")
+    if analysis.simulated:
+        title.append(f"  {SIMULATED}", style="bold yellow")
+    table = Table(box=None, padding=(0, 1, 1, 0), show_header=False)
+    table.add_column(width=12, no_wrap=True)
+    table.add_column(overflow="fold")
+    for answer in analysis.answers:
+        table.add_row(
+            Text(str(answer.finding), style="bold"), Text.assemble((answer.question, "bold"), "\n", answer.answer)
+        )
+    limits = Text("Limits of this evidence: " + analysis.limits.answer, style="dim")
+    return Group(title, Text(), table, limits)
+
+
+def comparison_table(comparison: Comparison) -> RenderableType:
+    """Return what changed, a row per region."""
+    table = Table(box=None, padding=(0, 1), header_style="bold")
+    table.add_column("change", no_wrap=True)
+    table.add_column("region", overflow="fold")
+    table.add_column("before", justify="right", no_wrap=True)
+    table.add_column("after", justify="right", no_wrap=True)
+    table.add_column("difference, 95 %", no_wrap=True)
+    for change in (comparison.overall, *comparison.changes):
+        interval = f"{100 * change.difference.low:+.0f} to {100 * change.difference.high:+.0f} points"
+        table.add_row(
+            str(change.change),
+            f"{change.kind}: {change.region}",
+            f"{change.before.failures}/{change.before.trials}",
+            f"{change.after.failures}/{change.after.trials}",
+            interval,
+        )
+    return table
+
+
+_SHOWN = frozenset({"descriptor_count", "total_bytes", "repetition", "size_mix", "size_spread"})
+
+
+def _facts() -> Table:
+    table = Table(box=None, padding=(0, 1), show_header=False)
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    return table
+
+
+def _add(table: Table, name: str, value: object) -> None:
+    if value not in (None, "", ()):
+        table.add_row(name, Text(str(value)))
+
+
+def _purpose(record: TrialRecord) -> str:
+    origin = f"/{record.origin}" if record.origin and str(record.origin) != str(record.purpose) else ""
+    return f"{record.purpose}{origin}"
+
+
+def _batch(record: TrialRecord) -> str:
+    spec = record.spec
+    how = "one batch call" if spec.method == "batch" else "one copy call per descriptor"
+    return (
+        f"{spec.descriptor_count:,} descriptors, {spec.total_bytes:,} bytes, {spec.repetition} times; "
+        f"{spec.size_mix}, spread {spec.size_spread:.3g}; {how}"
+    )
+
+
+def _evidence(evidence: Evidence) -> RenderableType:
+    table = _facts()
+    table.add_row("reached", f"{evidence.phase.label}, submission {evidence.repetition}")
+    table.add_row("took", f"{evidence.wall_s:.3f} s, {evidence.cpu_s:.3f} s of CPU, {size(evidence.max_rss_bytes)}")
+    phases = ", ".join(f"{name} {seconds:.3f} s" for name, seconds in evidence.phase_s.items())
+    _add(table, "phases", phases)
+    if evidence.hang is not None:
+        busy = f"{evidence.hang.kind}, {100 * evidence.hang.cpu_share:.0f} % of one CPU"
+        table.add_row("hang", busy)
+        _add(table, "waits in", evidence.hang.wait_channel)
+        _add(table, "native stack", evidence.hang.native_stack)
+        _add(table, "Python stack", evidence.hang.python_stack)
+    if evidence.crash is not None:
+        _add(table, "frames", "\n".join(evidence.crash.frames))
+        _add(table, "Python stack", evidence.crash.python_stack)
+    _add(table, "notes", "\n".join(evidence.notes))
+    for rank in evidence.ranks:
+        state = (
+            "reaped"
+            if rank.killed_by_us and not rank.timed_out
+            else f"signal {rank.signal}"
+            if rank.signal
+            else "ended"
+        )
+        table.add_row(f"rank {rank.rank}", f"{state} in {rank.phase.label}, submission {rank.repetition}")
+    _add(table, "output", evidence.output_tail.strip())
+    return table
+
+
+def _next_steps(frame: pd.DataFrame, campaign: Campaign, failures: int) -> str:
+    if not failures:
+        return f"next: bisect analyze {campaign.name}"
+    rows = mapping(frame)
+    first = int(rows.loc[failed(rows), "number"].iloc[-1])
+    return f"next: bisect analyze {campaign.name}, bisect show {first}, bisect isolate {first}, bisect shrink {first}"

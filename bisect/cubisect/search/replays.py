@@ -1,0 +1,87 @@
+"""Running chosen batches outside a search: replays, controls, and the probes of `isolate`, `shrink` and `analyze`."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from cubisect.search.explore import Machine, local_engine, resolve
+from cubisect.search.recorder import Recorder, run_plans
+from cubisect.space import Space
+from cubisect.store import Campaign, NewCampaign, Plan, Store, TrialRecord
+from cubisect.trial import Purpose, TrialSpec, derive_seed
+
+
+@dataclass(frozen=True, kw_only=True)
+class Replay:
+    """A batch to run again. A recorded `parent` gets the runs into its own campaign."""
+
+    spec: TrialSpec
+    driver: str = "auto"
+    parent: TrialRecord | None = None
+
+
+def replay_batch(
+    store: Store,
+    request: Replay,
+    *,
+    times: int,
+    machine: Machine,
+    on_note: Callable[[str], None],
+    on_record: Callable[[TrialRecord], None],
+) -> list[TrialRecord]:
+    """Run the batch `times` times, each in a fresh process, and return the records."""
+    campaign = _campaign(store, request, on_note)
+    parent = request.parent if request.parent and request.parent.campaign == campaign.name else None
+    plans = repeat_plans(request.spec, times, purpose=Purpose.REPLAY, parent=parent)
+    return run_on_machine(store, campaign, plans, machine, on_record)
+
+
+def run_on_machine(
+    store: Store,
+    campaign: Campaign,
+    plans: Sequence[Plan],
+    machine: Machine,
+    on_record: Callable[[TrialRecord], None] | None = None,
+) -> list[TrialRecord]:
+    """Run planned trials of a campaign on this machine and return the records in the order of the plans."""
+    recorder = Recorder(store, campaign, local_engine(campaign, machine))
+    try:
+        return run_plans(recorder, plans, on_record)
+    finally:
+        recorder.close()
+
+
+def repeat_plans(spec: TrialSpec, times: int, *, purpose: Purpose, parent: TrialRecord | None) -> list[Plan]:
+    """Return `times` plans of the same batch; each run has its own chance."""
+    start = datetime.now(UTC).isoformat()
+    return [
+        Plan(
+            spec=replace(spec, run_seed=derive_seed(spec.seed, purpose, start, run)),
+            purpose=purpose,
+            origin=None,
+            parent=None if parent is None else parent.number,
+        )
+        for run in range(times)
+    ]
+
+
+def _campaign(store: Store, request: Replay, on_note: Callable[[str], None]) -> Campaign:
+    """Return the parent's campaign, or a new one for a batch that has none or is run on another driver."""
+    if request.parent is not None and request.driver == request.parent.driver:
+        return store.campaign(request.parent.campaign)
+    resolved = resolve(request.driver)
+    if resolved.note:
+        on_note(resolved.note)
+    return store.create_campaign(
+        NewCampaign(
+            name=f"replay-{datetime.now(UTC):%Y%m%d-%H%M%S-%f}",
+            driver=resolved.name,
+            simulated=resolved.simulated,
+            seed=request.spec.seed,
+            space=replace(Space.default(), base=request.spec.point),
+            sampler="none",
+            budget=1,
+            settings={},
+            environment=resolved.environment,
+        )
+    )

@@ -1,0 +1,113 @@
+"""Whatever a user can get wrong: one line on stderr that names the value, the right exit code, nothing written."""
+
+from pathlib import Path
+
+import pytest
+
+from cubisect.cli import run
+from cubisect.errors import ExitCode
+
+EXPLORE = ["explore", "--driver", "sim:null"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([*EXPLORE, "--fix", "colour=red"], ["unknown axis 'colour'", "descriptor_count"]),
+        ([*EXPLORE, "--fix", "descriptor_count=0"], ["descriptor_count", "0", "1 to 1,048,576"]),
+        ([*EXPLORE, "--fix", "descriptor_count=many"], ["descriptor_count", "'many'", "1 to 1,048,576"]),
+        ([*EXPLORE, "--fix", "size_mix=cauchy"], ["size_mix", "'cauchy'", "lognormal"]),
+        ([*EXPLORE, "--fix", "descriptor_count"], ["--fix descriptor_count=VALUE"]),
+        ([*EXPLORE, "--vary", "size_spread=0.2"], ["size_spread", "LO:HI"]),
+        ([*EXPLORE, "--vary", "size_spread=0.9:0.1"], ["size_spread", "0.9 is above 0.1"]),
+        ([*EXPLORE, "--vary", "size_spread", "--fix", "size_spread=0"], ["both fixed and varied"]),
+        ([*EXPLORE, "--fix", "total_bytes=2048", "--fix", "descriptor_count=4096"], ["no point of this space"]),
+        ([*EXPLORE, "--budget", "0"], ["--budget 0", "at least 1"]),
+        ([*EXPLORE, "--budget", "-5"], ["--budget -5", "at least 1"]),
+        ([*EXPLORE, "--budget", "lots"], ["--budget"]),
+        ([*EXPLORE, "--sampler", "magic"], ["magic", "boundary", "sobol"]),
+        ([*EXPLORE, "--timeout", "soon"], ["--timeout soon", "auto"]),
+        ([*EXPLORE, "--timeout", "-1"], ["--timeout -1"]),
+        ([*EXPLORE, "--gpus", "a,b"], ["--gpus a,b"]),
+        ([*EXPLORE, "--fail-on", "explosion"], ["explosion", "segfault"]),
+        ([*EXPLORE, "--preset", "nope"], ["nope", "vllm-49276-tp2"]),
+        (["explore", "--driver", "sim:nope"], ["nope", "threshold"]),
+        (["explore", "--driver", "quantum"], ["quantum", "auto"]),
+        (["explore", "--driver", "sim:no.such:Model"], ["no.such:Model"]),
+        (["explore", "missing.toml"], ["missing.toml", "No such file"]),
+        (["explore", "--resume", "nowhere"], ["nowhere"]),
+        (["explore", "--resume", "x", "--sampler", "sobol"], ["--resume"]),
+        (["trials", "nowhere"], ["nowhere"]),
+        (["trials", "--outcome", "explosion"], ["explosion", "segfault"]),
+        (["show", "12"], ["12"]),
+        (["show", "a/b/c"], ["a/b/c"]),
+        (["frobnicate"], ["frobnicate", "--help"]),
+        (["explore", "--bogus"], ["--bogus", "--help"]),
+        (["replay", "--fix", "total_bytes=1024", "--fix", "descriptor_count=4096"], ["total_bytes 1024", "4096"]),
+        (["replay", "case.json"], ["case.json"]),
+        (["replay", "--batch", "rows.json"], ["rows.json"]),
+    ],
+)
+def test_bad_input_is_one_clear_line(
+    arguments: list[str],
+    words: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("BISECT_DB", raising=False)
+    code = run(arguments)
+    told = capsys.readouterr()
+    assert code == ExitCode.BAD_INPUT, told
+    assert told.err.count("\n") == 1
+    assert told.err.startswith("bisect: ")
+    for word in words:
+        assert word in told.err
+    assert not list(tmp_path.rglob("*.sqlite*")), "nothing is written for bad input"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[campaign\n", ["not valid TOML"]),
+        ("[campaign]\nbudget = 'x'\n", ["budget", "'x'"]),
+        ("[campaign]\ncolour = 1\n", ["colour", "budget"]),
+        ("[surprise]\n", ["surprise", "vary"]),
+        ("[fix]\nmood = 1\n", ["unknown axis 'mood'"]),
+        ("[fix]\nflags = 7\n", ["flags", "7", "0, 1"]),
+        ("[vary]\ntotal_bytes = '1KiB'\n", ["total_bytes", "LO:HI"]),
+        ("[caps]\nmax_submitted_bytes = 'x'\n", ["max_submitted_bytes"]),
+        ("[[enqueue]]\nflags = 1\n", ["outside the space", "flags"]),
+    ],
+)
+def test_campaign_file_mistakes_name_the_file_and_the_key(
+    text: str, words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "c.toml").write_text(text)
+    assert run(["explore", "c.toml", "--driver", "sim:null"]) == ExitCode.BAD_INPUT
+    error = capsys.readouterr().err
+    for word in words:
+        assert word in error
+
+
+def test_no_gpu_with_driver_cuda_is_an_environment_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("cubisect.isolation.resolve.probe_cuda", lambda: {"error": "no CUDA device"})
+    assert run(["explore", "--driver", "cuda"]) == ExitCode.BAD_ENVIRONMENT
+    assert "no CUDA device" in capsys.readouterr().err
+    assert not list(tmp_path.rglob("*.sqlite*"))
+
+
+@pytest.mark.parametrize("content", [b"this is not a database", b""])
+def test_foreign_files_are_refused_and_left_alone(
+    content: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "foreign.sqlite"
+    path.write_bytes(content)
+    assert run(["campaigns", "--db", str(path)]) == ExitCode.BAD_INPUT
+    assert str(path) in capsys.readouterr().err
+    assert path.read_bytes() == content
