@@ -9,10 +9,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from cubisect.outcome import DriverReport
-from cubisect.space import MIB
+from cubisect.space import AXES, MIB, Point, Range, Space
 from cubisect.trial import TrialSpec
 
 MakeTrial = Callable[..., TrialSpec]
@@ -355,3 +356,39 @@ def test_loading_the_driver_does_not_touch_the_gpu(fake_cuda: FakeCuda) -> None:
     program = "from cubisect import drivers; drivers.load('cuda'); print(open('/proc/self/maps').read())"
     done = subprocess.run([sys.executable, "-c", program], env=fake_cuda(), capture_output=True, text=True, check=True)
     assert "libcuda.so.1" not in done.stdout
+
+
+SMALL_DOMAINS: dict[str, Range | tuple[str, ...]] = {
+    "descriptor_count": Range(low=1, high=2000),
+    "total_bytes": Range(low=1024, high=4 * MIB),
+    "repetition": Range(low=1, high=9),
+    "size_floor": Range(low=1, high=64),
+    "size_cap": Range(low=64, high=MIB),
+    "attribute_count": Range(low=1, high=50),
+    "chunk": Range(low=1, high=2000),
+    "gap": Range(low=0, high=300),
+    "alignment": Range(low=1, high=256),
+    "in_flight": Range(low=1, high=9),
+    "stream": ("dedicated", "per_thread"),
+}
+HELD = {"neighbours", "neighbour_kind", "ranks", "workload", "scale", "fragmentation", "stream_state", "invalid"}
+
+
+def valid_points(count: int) -> list[Point]:
+    """Return small feasible points, anywhere in the space, that no driver may refuse."""
+    space = Space.of(vary={name: SMALL_DOMAINS.get(name) for name in AXES if name not in HELD})
+    rng = np.random.default_rng(5)
+    size = 20 * count
+    columns: dict[str, Any] = {axis.name: rng.uniform(low, high, size) for axis, low, high in space.numeric()}
+    columns |= {axis.name: rng.choice(np.array(values, dtype=object), size) for axis, values in space.categorical()}
+    feasible = np.flatnonzero(space.feasible(columns))
+    points = [space.point({name: column[i] for name, column in columns.items()}) for i in feasible]
+    return [p for p in points if p.attrs_layout == "run_starts" or min(p.attribute_count, p.chunk) == 1][:count]
+
+
+def test_a_faultless_driver_is_found_faultless_anywhere(in_child: InChild, fake_cuda: FakeCuda) -> None:
+    points = valid_points(200)
+    ended = in_child("cuda", [TrialSpec.at(point, seed=n) for n, point in enumerate(points)], env=fake_cuda())
+    assert (ended.returncode, ended.unfit) == (0, [])
+    for point, report in zip(points, ended.reports, strict=True):
+        assert (report.cuda_error, report.mismatched_bytes) == (0, 0), point
