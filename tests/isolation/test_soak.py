@@ -83,10 +83,11 @@ def test_six_hundred_deaths_are_each_seen_for_what_they_are() -> None:
 
 
 def _misclassified(lane: Lane, case: Case) -> list[str]:
+    seen = lane.run(trial(case.fault), case.deadline_s)
     try:
-        case.check(lane.run(trial(case.fault), case.deadline_s))
+        case.check(seen)
     except AssertionError as error:
-        return [f"{case.fault.name}: {error}"]
+        return [f"{case.fault.name}: {error!r} {seen}"]
     return []
 
 

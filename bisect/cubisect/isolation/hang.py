@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,10 +21,10 @@ from cubisect.outcome import HangEvidence, HangKind
 WINDOW_S = 0.05
 """Two samples this far apart tell spinning from waiting."""
 
-SPINNING_SHARE, POLLING_TURNS = 0.8, 3
-"""Share of the window that the busiest thread was on a CPU or in line for one, and how often a thread got a CPU.
-Waiting in line counts, so that a spinning process on a loaded machine is still seen as spinning; state letters and
-clock ticks misjudge short naps."""
+SPINNING_SHARE, POLLING_SLEEPS = 0.3, 3
+"""A thread that goes to sleep so often within the window polls; one that does not, and was on a CPU or in line for one
+for so much of it, spins. Waiting in line counts, for a spinning process on a loaded machine may get little of a CPU;
+that is also why the share alone cannot tell a poller (it waits in line after every nap) from a spinner."""
 
 PYTHON_STACK_S = 0.1
 """faulthandler answers within 0.2 ms, unless the process is stopped."""
@@ -74,7 +74,7 @@ def observe(child: Child, gpu_utilisation: GpuUtilisation, *, native_stacks: boo
     kind = hang_kind(state.letter, activity)
     return HangEvidence(
         kind=kind,
-        cpu_share=round(activity.share, 3),
+        cpu_share=round(max((thread.share for thread in activity), default=0.0), 3),
         wait_channel=_wait_channel(child.pid),
         python_stack=_python_stack(child),
         native_stack=native_stack(child.pid) if native_stacks and kind is not HangKind.UNINTERRUPTIBLE else None,
@@ -84,52 +84,44 @@ def observe(child: Child, gpu_utilisation: GpuUtilisation, *, native_stacks: boo
 
 @dataclass(frozen=True)
 class Activity:
-    """What the busiest thread did in a short window: its share of a CPU, 0 to 1, and how often it got one."""
+    """What a thread did in a short window: the share of it on a CPU or in line for one, and how often it slept."""
 
     share: float
-    turns: int
+    sleeps: int
 
 
-def hang_kind(letter: str, activity: Activity) -> HangKind:
-    """Return what a state letter and the activity mean."""
+def hang_kind(letter: str, threads: Sequence[Activity]) -> HangKind:
+    """Return what the state letter of the process and the activity of its threads mean."""
     if letter in "Tt":
         return HangKind.STOPPED
-    if activity.share >= SPINNING_SHARE:
+    if any(thread.share >= SPINNING_SHARE and thread.sleeps < POLLING_SLEEPS for thread in threads):
         return HangKind.SPINNING
-    if letter == "D":
-        return HangKind.UNINTERRUPTIBLE
-    return HangKind.POLLING if activity.turns >= POLLING_TURNS else HangKind.BLOCKED
+    if any(thread.sleeps >= POLLING_SLEEPS for thread in threads):
+        return HangKind.POLLING
+    return HangKind.UNINTERRUPTIBLE if letter == "D" else HangKind.BLOCKED
 
 
-def activity_of(pid: int, window_s: float = WINDOW_S) -> Activity:
-    """Return what the process does in a short window from now."""
+def activity_of(pid: int, window_s: float = WINDOW_S) -> list[Activity]:
+    """Return what each thread of the process does in a short window from now."""
     before, start = _scheduled(pid), time.monotonic()
     time.sleep(window_s)
-    after, elapsed = _scheduled(pid), time.monotonic() - start
-    changes = [
-        (now.runnable_ns - then.runnable_ns, now.turns - then.turns)
+    after, elapsed_ns = _scheduled(pid), (time.monotonic() - start) * 1e9
+    return [
+        Activity(min((now[0] - before[thread][0]) / elapsed_ns, 1.0), now[1] - before[thread][1])
         for thread, now in after.items()
-        if (then := before.get(thread)) is not None
+        if thread in before
     ]
-    share = max((ns / 1e9 / elapsed for ns, _ in changes), default=0.0)
-    return Activity(min(share, 1.0), max((turns for _, turns in changes), default=0))
 
 
-@dataclass(frozen=True)
-class _Scheduled:
-    """Nanoseconds that a thread was on a CPU or in line for one, and its turns on one, since it began."""
-
-    runnable_ns: int
-    turns: int
-
-
-def _scheduled(pid: int) -> dict[str, _Scheduled]:
+def _scheduled(pid: int) -> dict[str, tuple[int, int]]:
+    """Return, by thread: nanoseconds on a CPU or in line for one, and voluntary context switches, since it began."""
     found = {}
     with suppress(OSError):
         for task in Path(f"/proc/{pid}/task").iterdir():
             with suppress(OSError, ValueError):
-                running, waiting, turns = (task / "schedstat").read_text(encoding="ascii").split()
-                found[task.name] = _Scheduled(int(running) + int(waiting), int(turns))
+                running, waiting, _ = (task / "schedstat").read_text(encoding="ascii").split()
+                sleeps = re.search(rb"(?m)^voluntary_ctxt_switches:\s+(\d+)", (task / "status").read_bytes())
+                found[task.name] = (int(running) + int(waiting), int(sleeps.group(1)) if sleeps else 0)
     return found
 
 
