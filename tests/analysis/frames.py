@@ -90,9 +90,13 @@ class Simulation:
         """Yield feasible points of a scrambled Sobol sequence, for ever."""
         return sobol_points(self.space, self.seed)
 
+    def point(self, number: int) -> Point:
+        """Return the point of a trial."""
+        return _point(self.rows[number])
+
     def frame(self) -> pd.DataFrame:
         """Return the trials as the store's frame would hold them, features included."""
-        features = [_features(Point(**{n: row[n] for n in Point.AXIS_NAMES}), row["seed"]) for row in self.rows]
+        features = [_features(_point(row), row["seed"]) for row in self.rows]
         frame = pd.DataFrame([{**row, **more} for row, more in zip(self.rows, features, strict=True)])
         frame["parent"] = frame["parent"].astype("Int64")
         frame.attrs.update(campaign="simulated", driver="sim:test", simulated=True)

@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.frames import explore, simulate
+from analysis.frames import Truth, explore, simulate
 from analysis.truths import BAND, CHANCY_LIMIT, FLAKY, LIMIT, NOTHING, SUBMITTED, TWO
 from cubisect.analysis.stump import balanced_accuracy, fit
 from cubisect.analysis.threshold import Finding, chancy_thresholds, thresholds
@@ -112,6 +112,6 @@ def test_the_interval_of_the_balanced_accuracy_covers() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("truth", [BAND, FLAKY, TWO], ids=["band", "flaky", "two"])
-def test_yes_is_never_said_of_any_failure_where_it_is_false(truth) -> None:  # type: ignore[no-untyped-def]
+def test_yes_is_never_said_of_any_failure_where_it_is_false(truth: Truth) -> None:
     frames: list[pd.DataFrame] = [simulate(truth, trials=400, seed=seed) for seed in range(15)]
     assert not [seed for seed, frame in enumerate(frames) if thresholds(frame)[0].finding is Finding.YES]

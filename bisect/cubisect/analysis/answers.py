@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cubisect.analysis.chance import Chance, Source
+from cubisect.analysis.chance import Chance
 from cubisect.analysis.control import Control
 from cubisect.analysis.envelope import Envelope
 from cubisect.analysis.rates import Rates
 from cubisect.analysis.regions import Regions
 from cubisect.analysis.result import Result, number, percent
-from cubisect.analysis.threshold import NO_ACCURACY, Candidate, Finding, ThresholdAnswer
+from cubisect.analysis.threshold import MIN_EACH_SIDE, NO_ACCURACY, Candidate, Finding, ThresholdAnswer
 from cubisect.analysis.witness import WitnessVerdict
 
 LIMITS = {
@@ -21,6 +21,8 @@ LIMITS = {
 }
 RISING = frozenset({"descriptor_count", "total_bytes", "repetition", "submitted_descriptors", "submitted_bytes"})
 """Quantities that never fall when an axis is raised: with a threshold above which trials fail on one, more is worse."""
+RARE = 0.1
+"""Replicates that all agree say "no chance of the run" only once the bound is below this (36 of them)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,7 +86,7 @@ def _of_rate(rates: Rates) -> Finding:
 def _of_chance(chance: Chance) -> Finding:
     if chance.run.failures:
         return Finding.YES
-    return Finding.UNDECIDED if chance.source is Source.UNDECIDED else Finding.NO
+    return Finding.NO if chance.run.interval.high <= RARE else Finding.UNDECIDED
 
 
 def _with_advice(finding: Finding, sentence: str) -> str:
@@ -103,16 +105,23 @@ def _limit(name: str, thresholds: Sequence[ThresholdAnswer], by_chance: Sequence
     overall = thresholds[0]
     own = next((c for c in overall.candidates if c.quantity == name), None)
     if own is None:
-        why = f"no trial failed in {overall.passes:,}" if not overall.failures else f"{name} was not varied"
-        advice = f"`bisect explore --vary {name}`"
-        return Answer(question=question, finding=Finding.UNDECIDED, sentence=f"Undecided: {why}; run {advice}.")
+        why = (
+            "nothing failed"
+            if not overall.failures
+            else "nothing passed"
+            if not overall.passes
+            else "it was not varied"
+        )
+        sentence = f"Undecided for {name}: {why}; run `bisect explore --vary {name}` with a larger --budget."
+        return Answer(question=question, finding=Finding.UNDECIDED, sentence=sentence)
     return Answer(question=question, **_alone(own, overall, by_chance))
 
 
 def _alone(own: Candidate, overall: ThresholdAnswer, by_chance: Sequence[str]) -> dict[str, Any]:
     accuracy = f"its best cut, {number(own.cut)}, separates with {percent(own.accuracy)} ({own.interval.answer})"
     chancy = overall.finding is Finding.UNDECIDED and own.quantity in by_chance
-    if own.interval.high < NO_ACCURACY and not chancy:
+    enough = min(overall.failures, overall.passes) >= MIN_EACH_SIDE
+    if own.interval.high < NO_ACCURACY and enough and not chancy:
         return {"finding": Finding.NO, "sentence": f"Not in {own.quantity} alone: {accuracy}."}
     chance = ", or trials fail by chance beyond a limit" if chancy else ""
     sentence = f"Undecided for {own.quantity}: {accuracy}{chance}."

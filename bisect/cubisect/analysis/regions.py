@@ -7,6 +7,7 @@ left out. Disjoint regions stay separate rules. The remaining batches give each 
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,8 @@ MIN_HITS = 6
 """Failing training trials without which a region is not told."""
 MAX_ROWS = 20_000
 LEAVES = 24
+PRUNING = 0.01
+"""Splits that lower the Gini impurity (at most 0.5) by less are noise, and make leaves look purer than they are."""
 KEEP_RATE = 0.8
 """A box is widened only while failures in it stay this common, relative to the leaf that it came from."""
 SIGNIFICANT = 0.05
@@ -100,8 +103,8 @@ def _rules(kind: Outcome, rows: pd.DataFrame, held: Mask, columns: Sequence[Colu
     if hits[train].sum() < MIN_HITS:
         return []
     x, y = matrix(rows.iloc[train], columns).astype(np.float64), hits[train]
-    boxes = [_simplified(box, x, y) for box in _leaves(x, y, seed)]
-    chosen = _covering(boxes, x, y)
+    boxes = [_restored(_simplified(box, x, y), box, x, y) for box in _leaves(x, y, seed)]
+    chosen = _covering(_merged(boxes, x, y), x, y)
     found = [_conditions(box, columns, rows.iloc[train]) for box in chosen]
     return _validated(kind, found, rows, hits, held)
 
@@ -123,7 +126,7 @@ class _Box:
 def _leaves(x: Floats, y: Mask, seed: int) -> list[_Box]:
     """Return the leaves in which failures are common: at least half as common as in the leaf where they are most so."""
     tree = DecisionTreeClassifier(
-        max_leaf_nodes=LEAVES, min_samples_leaf=3, class_weight="balanced", random_state=seed
+        max_leaf_nodes=LEAVES, min_samples_leaf=3, class_weight="balanced", ccp_alpha=PRUNING, random_state=seed
     ).fit(x, y)
     leaf = tree.apply(x)
     boxes, rates = [], []
@@ -165,6 +168,39 @@ def _simplified(box: _Box, x: Floats, y: Mask) -> _Box:
             return box
         box = max(harmless, key=lambda entry: entry[0])[1]
         own = box.contains(x)
+
+
+def _restored(wide: _Box, leaf: _Box, x: Floats, y: Mask) -> _Box:
+    """Return the widened box with those ends of its leaf that, seen from the whole box, do keep passing trials out.
+
+    An end may have been dropped while the box was small and held too few trials to tell.
+    """
+    own = wide.contains(x)
+    for column in np.flatnonzero((wide.low < leaf.low) | (wide.high > leaf.high)):
+        for tight in (
+            replace(wide, low=_with(wide.low, int(column), leaf.low[column])),
+            replace(wide, high=_with(wide.high, int(column), leaf.high[column])),
+        ):
+            kept = tight.contains(x)
+            if _p_more_often(y[kept], y[own & ~kept]) <= LESS_OFTEN:
+                wide, own = tight, kept
+                break
+    return wide
+
+
+def _merged(boxes: Sequence[_Box], x: Floats, y: Mask) -> list[_Box]:
+    """Return the boxes, any two of which are joined where all that is let in fails as often as the surer of the two."""
+    pool = list(boxes)
+    for _ in range(len(boxes)):
+        for one, other in combinations(pool, 2):
+            hull = _Box(np.minimum(one.low, other.low), np.maximum(one.high, other.high))
+            sure = max((one.contains(x), other.contains(x)), key=lambda own: _shrunk_rate(y[own]))
+            if _p_more_often(y[sure], y[hull.contains(x) & ~sure]) > LESS_OFTEN:
+                pool = [hull, *(box for box in pool if box is not one and box is not other)]
+                break
+        else:
+            break
+    return pool
 
 
 def _shrunk_rate(hits: Mask) -> float:
