@@ -324,10 +324,17 @@ POISON = 0xA5
 """Every destination byte before the first submission; bytes in gaps must keep it."""
 
 
-def pattern(seed: int) -> NDArray[np.uint8]:
-    """Return the `PATTERN_PERIOD` bytes with which the source buffer is filled, over and over."""
-    words = raw_words(seed, Lane.DATA, -(-PATTERN_PERIOD // 8))
-    return words.astype("<u8").view(np.uint8)[:PATTERN_PERIOD]
+def pattern(seed: int, length: int = PATTERN_PERIOD) -> NDArray[np.uint8]:
+    """Return the first `length` bytes of the source: `PATTERN_PERIOD` random ones, over and over."""
+    period = min(length, PATTERN_PERIOD)
+    words = raw_words(seed, Lane.DATA, -(-period // 8))
+    random = words.astype("<u8", copy=False).view(np.uint8)[:period]
+    if length == period:
+        return random
+    repeated = np.empty(length, dtype=np.uint8)
+    for start in range(0, length, period):
+        repeated[start : start + period] = random[: length - start]
+    return repeated
 
 
 class Reader(Protocol):
@@ -358,9 +365,6 @@ def verify(batch: Batch, seed: int, read: Reader, *, window: int = 1 << 24) -> M
 BLOCK = 1 << 18
 """Bytes compared at a time: what is derived of them stays in the processor's cache."""
 
-GAP_SHIFT = 2 * PATTERN_PERIOD + BLOCK
-"""Where the verifier's table turns from the pattern, long enough for any block, into `POISON`."""
-
 GAP = -1
 """Stands for the descriptor of a byte that belongs to none."""
 
@@ -382,16 +386,16 @@ class _Verifier:
         edges = np.concatenate([[0], np.stack([starts, starts + sizes], axis=1).ravel(), [batch.destination_extent]])
         owners = np.full(2 * len(order) + 1, GAP, dtype=np.int64)
         owners[1::2] = order
-        shifts = np.full(2 * len(order) + 1, GAP_SHIFT, dtype=np.int32)
+        shifts = np.zeros(2 * len(order) + 1, dtype=np.int32)
         shifts[1::2] = (batch.source[order] - starts) % PATTERN_PERIOD
+        # The table is no longer than phase, shift and block can reach.
+        longest = min(batch.destination_extent, PATTERN_PERIOD) + min(batch.destination_extent, BLOCK)
+        shifts[::2] = reach = longest + int(shifts.max())
         kept = np.flatnonzero(np.diff(edges))
         self.bounds = np.append(edges[kept], batch.destination_extent)
         self.owners, self.shifts = owners[kept], shifts[kept]
         self.uniform = bool((self.shifts == self.shifts[0]).all())
-        period = pattern(seed)
-        self.table = np.concatenate(
-            [np.resize(period, GAP_SHIFT), np.full(PATTERN_PERIOD + BLOCK, POISON, dtype=np.uint8)]
-        )
+        self.table = np.concatenate([pattern(seed, reach), np.full(longest, POISON, dtype=np.uint8)])
 
     def run(self, read: Reader, window: int) -> Mismatch:
         total, first = 0, None

@@ -1,11 +1,11 @@
 """What the tests of drivers share: a progress page in memory, and trials in processes that may die."""
 
 import json
-import resource
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -63,13 +63,16 @@ for packed in json.load(sys.stdin):
 
 @dataclass
 class Ended:
-    """How trials in a process of their own ended; `returncode` None means that it was still running."""
+    """How trials in a process of their own ended.
+
+    `returncode` None means that it had not ended; `state` is then the kernel's letter: R running, S sleeping.
+    """
 
     returncode: int | None = None
     steps: list[tuple[str, int]] = field(default_factory=list)
     reports: list[DriverReport] = field(default_factory=list)
     unfit: list[str] = field(default_factory=list)
-    cpu_s: float = 0.0
+    state: str | None = None
 
     @property
     def report(self) -> DriverReport:
@@ -88,7 +91,6 @@ def run_in_child(
 ) -> Ended:
     """Run trials, one after the other, in a fresh process; waits at a barrier are steps called ``wait``."""
     chosen = [specs] if isinstance(specs, TrialSpec) else specs
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     ended = Ended()
     packed = json.dumps([spec.to_json() for spec in chosen])
     command = [sys.executable, "-c", CHILD, driver, "barrier" if barrier else "alone"]
@@ -97,9 +99,9 @@ def run_in_child(
             out, _ = process.communicate(packed, timeout=timeout_s)
             ended.returncode = process.returncode
         except subprocess.TimeoutExpired:
+            ended.state = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0]
             process.kill()
             out, _ = process.communicate()
-    ended.cpu_s = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before.ru_utime
     for kind, _, rest in (line.partition(" ") for line in out.splitlines()):
         match kind:
             case "step":

@@ -227,14 +227,12 @@ def test_a_death_in_the_call_is_attributed_to_its_submission(
     assert ended.steps[-1] == ("submit", 3)
 
 
-@pytest.mark.parametrize(("kind", "least_cpu_s", "most_cpu_s"), [("spin", 0.8, 2.1), ("block", 0.0, 0.8)])
-def test_a_hang_in_the_call(
-    kind: str, least_cpu_s: float, most_cpu_s: float, trial: MakeTrial, in_child: InChild, fake_cuda: FakeCuda
-) -> None:
-    ended = in_child("cuda", trial(**SMALL), env=fake_cuda(fault=kind), timeout_s=2.0)
+@pytest.mark.parametrize(("kind", "state"), [("spin", "R"), ("block", "S")])
+def test_a_hang_in_the_call(kind: str, state: str, trial: MakeTrial, in_child: InChild, fake_cuda: FakeCuda) -> None:
+    ended = in_child("cuda", trial(**SMALL), env=fake_cuda(fault=kind), timeout_s=1.5)
     assert ended.returncode is None
     assert ended.steps[-1] == ("submit", 1)
-    assert least_cpu_s < ended.cpu_s < most_cpu_s
+    assert ended.state == state
 
 
 def test_an_asynchronous_error_shows_in_the_synchronisation(

@@ -144,18 +144,18 @@ def test_a_death_is_real(count: int, number: int, trial: MakeTrial, in_child: Ca
 
 
 def test_a_spinning_hang_never_returns_and_burns_cpu(trial: MakeTrial, in_child: Callable[..., Any]) -> None:
-    ended = in_child("sim:every-outcome", trial(descriptor_count=1024 << 4, total_bytes=1 << 20), timeout_s=1.5)
+    ended = in_child("sim:every-outcome", trial(descriptor_count=1024 << 4, total_bytes=1 << 20), timeout_s=1.2)
     assert ended.returncode is None
     assert ended.steps[-1] == ("submit", 1)
-    assert ended.cpu_s > 0.6
+    assert ended.state == "R"
 
 
 def test_a_sleeping_hang_never_returns_and_burns_nothing(trial: MakeTrial, in_child: Callable[..., Any]) -> None:
     spec = trial(descriptor_count=1 << 20, total_bytes=1 << 20, repetition=4)
-    ended = in_child("sim:accumulation", spec, timeout_s=1.5)
+    ended = in_child("sim:accumulation", spec, timeout_s=1.2)
     assert ended.returncode is None
     assert ended.steps[-1] == ("submit", 3)
-    assert ended.cpu_s < 0.6
+    assert ended.state == "S"
 
 
 def test_a_hang_holds_the_interpreter(trial: MakeTrial) -> None:

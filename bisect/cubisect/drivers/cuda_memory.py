@@ -146,7 +146,7 @@ class Memory:
 
     def fill(self, buffer: Buffer, seed: int) -> None:
         """Fill a source with the pattern of the seed, over and over."""
-        period = np.resize(pattern(seed), PATTERN_PERIOD + self._window)
+        period = pattern(seed, PATTERN_PERIOD + self._window)
         for low in range(0, buffer.extent, self._window):
             for piece in buffer.pieces(low, min(low + self._window, buffer.extent)):
                 phase = piece.start % PATTERN_PERIOD

@@ -161,7 +161,7 @@ class _SampleCopy:
         size = max(min(bytes_of(spec), SAMPLE_BYTES) // count, 1)
         offsets = np.arange(count, dtype=np.int64) * size
         self.batch = Batch(offsets, offsets, np.full(count, size, dtype=np.int64), count * size, count * size)
-        self.source = np.resize(pattern(spec.seed), count * size)
+        self.source = pattern(spec.seed, count * size)
         self.destination = np.full(count * size, POISON, dtype=np.uint8)
         self.spoiled = False
 
