@@ -34,8 +34,6 @@ def test_import_bisect_with_the_folder_on_the_path(path: str) -> None:
 def test_import_bisect_beside_a_wheel(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(tmp_path), str(ROOT)]
     built = subprocess.run(command, capture_output=True, text=True, check=False)
-    if "hatchling" in built.stderr + built.stdout and built.returncode:
-        pytest.skip("hatchling is not installed here")
     assert built.returncode == 0, built.stderr
     (wheel,) = tmp_path.glob("*.whl")
     site = tmp_path / "site"
