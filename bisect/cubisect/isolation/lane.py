@@ -152,6 +152,8 @@ class Lane:
                 ranks.append(_Rank(number, self._process(server, gpu)))
             _assign(ranks, spec)
             self._provide_spares(server)
+            for rank in ranks:
+                server.await_birth(rank.child)
         except ServerLostError:
             for rank in ranks:
                 rank.child.close()

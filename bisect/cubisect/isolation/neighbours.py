@@ -45,6 +45,8 @@ class Neighbours:
                     child = self._server.fork(gpu)
                     self._children.append(child)
                     child.assign({"role": "neighbour", "kind": spec.neighbour_kind})
+        for child in self._children:
+            self._server.await_birth(child)
         self._await_busy()
 
     def check(self) -> None:

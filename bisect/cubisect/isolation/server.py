@@ -177,19 +177,22 @@ class ForkServer:
         return self._process.pid
 
     def fork(self, gpu: int) -> Child:
-        """Return a new process that warms up on `gpu` and then waits to be told what to do."""
+        """Return a new process that warms up on `gpu` and then waits to be told what to do.
+
+        It may be told at once; `await_birth` before it is looked at or signalled.
+        """
         self._next += 1
         child = Child(self._next, gpu)
         self._children[child.number] = child
         try:
             self._send({"fork": child.number, "gpu": gpu, "memory": self._memory}, child.descriptors())
-            self._await_birth(child)
         except ServerLostError:
             child.close()
             raise
         return child
 
-    def _await_birth(self, child: Child) -> None:
+    def await_birth(self, child: Child) -> None:
+        """Return when the process is known; raise `ServerLostError` when the fork server does not answer."""
         until = self._clock() + ANSWER_LIMIT_S
         while not child.pid:
             if not self.pump(until - self._clock()):
