@@ -51,8 +51,8 @@ class _Grove:
 class Forest:
     """P(kind) at any row, after the results so far."""
 
-    def __init__(self, seed: int) -> None:
-        self._seed = seed
+    def __init__(self, seed: int, *, directions: bool = True) -> None:
+        self._seed, self._directed = seed, directions
         self._groves: dict[int, _Grove] = {}
 
     def probabilities(self, history: History, rows: Rows) -> Float:
@@ -71,7 +71,7 @@ class Forest:
         leaf = 1 if rates.min(initial=1.0) >= RELIABLE else FLAKY_LEAF
         numeric = history.encoding.scaled(history.rows[:count])
         codes = history.codes[:count]
-        directions = failure_directions(numeric, codes)
+        directions = failure_directions(numeric, codes) if self._directed else np.empty((numeric.shape[1], 0))
         seen = _with_directions(history.features[:count], numeric, directions)
         trees = []
         for index in range(TREES):

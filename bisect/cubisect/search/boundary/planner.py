@@ -37,6 +37,7 @@ class Rules:
     axis: bool = True
     turns: bool = True
     level: bool = True
+    directions: bool = True
     cost: bool = True
 
 
@@ -49,7 +50,7 @@ class Planner:
         self.rules = rules or Rules()
         self._seed = seed
         self._explorer = Explorer(self.encoding, seed)
-        self._forest = Forest(seed)
+        self._forest = Forest(seed, directions=self.rules.directions)
 
     def propose(self, number: int) -> Proposal:
         """Return the trial to run under this number, and note it as running."""

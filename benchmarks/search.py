@@ -1,0 +1,287 @@
+"""How well do samplers map failure regions? Known truths, in-process; every sampler is judged by one classifier.
+
+    python benchmarks/search.py --seeds 20 --budgets 100,200,500,1000 --samplers boundary,sobol --json OUT.json
+
+All results are of SIMULATED faults. Optional peers (`gp`, `cmaes`, `aepsych`) are named as skipped when they are not
+installed; AEPsych pins old libraries and belongs into an environment of its own.
+"""
+
+import argparse
+import importlib.util
+import json
+import sys
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import optuna
+from search_judge import columns_of, score, truths
+from search_models import MODELS, Model
+
+from cubisect.outcome import Outcome
+from cubisect.search.boundary.encoding import Encoding
+from cubisect.search.boundary.planner import Rules
+from cubisect.search.distributions import distributions
+from cubisect.search.plan import plan_of, tell_outcome
+from cubisect.search.samplers import BoundarySampler, make_sampler
+
+SamplerFactory = Callable[[Model, int], optuna.samplers.BaseSampler]
+
+ABLATIONS = {
+    "all": Rules(),
+    "no-repeats": Rules(repeats=False),
+    "no-axis": Rules(axis=False),
+    "no-turns": Rules(turns=False),
+    "no-level": Rules(level=False),
+    "no-directions": Rules(directions=False),
+    "explore-10": Rules(explore_share=0.1),
+}
+"""Every part of the search, left out one at a time."""
+
+OPTIONAL = {"gp": "torch", "cmaes": "cmaes", "aepsych": "aepsych"}
+"""Peers that need a package that is not a dependency."""
+
+ATTEMPTS = 50
+"""Infeasible proposals of a foreign sampler that are told as passes and cost nothing."""
+
+SMALL_SAMPLE = 2
+
+
+@dataclass(frozen=True)
+class Task:
+    """One run of one sampler on one model."""
+
+    model: str
+    sampler: str
+    seed: int
+    budgets: tuple[int, ...]
+    batch: int = 1
+
+
+def sampler_for(name: str, model: Model, seed: int) -> optuna.samplers.BaseSampler:
+    """Return the sampler called `name`; `boundary:PART` is one with a part left out."""
+    base, _, part = name.partition(":")
+    if base == "boundary":
+        return BoundarySampler(model.space, seed, rules=ABLATIONS[part or "all"])
+    if base == "gp":
+        return optuna.samplers.GPSampler(seed=seed)
+    if base == "cmaes":
+        return optuna.samplers.CmaEsSampler(seed=seed)
+    return make_sampler(base, model.space, seed)
+
+
+def run(task: Task) -> list[dict[str, Any]]:
+    """Run a task and return one record per budget."""
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    model = MODELS[task.model]
+    encoding = Encoding(model.space)
+    study = optuna.create_study(sampler=sampler_for(task.sampler, model, task.seed))
+    rng = np.random.default_rng([task.seed, 0xB1])
+    rows, kinds, records = [], [], []
+    spent = 0.0
+    while len(rows) < max(task.budgets):
+        started = time.perf_counter()
+        asked = [_ask(study, encoding) for _ in range(min(task.batch, max(task.budgets) - len(rows)))]
+        spent += time.perf_counter() - started
+        for trial, row in asked:
+            outcome = _draw(model, encoding, row, rng)
+            started = time.perf_counter()
+            tell_outcome(study, trial, outcome, cost_s=0.1)
+            spent += time.perf_counter() - started
+            rows.append(row)
+            kinds.append(outcome.value)
+            if len(rows) in task.budgets:
+                records.append(_record(task, model, rows, kinds, spent, study))
+    return records
+
+
+def _ask(study: optuna.Study, encoding: Encoding) -> tuple[optuna.Trial, Any]:
+    for _ in range(ATTEMPTS):
+        trial = study.ask(distributions(encoding.space))
+        row = encoding.row(trial.params)
+        if encoding.feasible(row[None, :])[0]:
+            return trial, row
+        tell_outcome(study, trial, Outcome.OK)
+    message = "the sampler proposes infeasible points only"
+    raise RuntimeError(message)
+
+
+def _draw(model: Model, encoding: Encoding, row: Any, rng: np.random.Generator) -> Outcome:
+    chance = rng.random()
+    for outcome, p in model.failing(columns_of(encoding, row[None, :])).items():
+        if chance < p[0]:
+            return outcome
+        chance -= p[0]
+    return Outcome.OK
+
+
+def _record(
+    task: Task, model: Model, rows: list[Any], kinds: list[str], spent: float, study: optuna.Study
+) -> dict[str, Any]:
+    failed = np.array([kind != "ok" for kind in kinds])
+    explored = sum(plan_of(t).origin == "explore" for t in study.get_trials(deepcopy=False))
+    return {
+        "model": task.model, "sampler": task.sampler, "seed": task.seed, "budget": len(rows), "batch": task.batch,
+        "first_failure": int(np.argmax(failed)) if failed.any() else None,
+        "explored": explored / len(rows), "ms_per_trial": 1e3 * spent / len(rows),
+        **score(model, np.array(rows), failed, kinds),
+    }  # fmt: skip
+
+
+# -- what is shown -----------------------------------------------------------------------------------------------------
+
+
+def table(records: Sequence[dict[str, Any]], metric: str, budget: int) -> str:
+    """Return mean ± standard error of a metric, one line per model and one column per sampler."""
+    samplers = list(dict.fromkeys(r["sampler"] for r in records))
+    models = list(dict.fromkeys(r["model"] for r in records))
+    lines = [f"{metric} at {budget}".ljust(22) + "".join(s.rjust(24) for s in samplers)]
+    means: dict[str, list[float]] = {s: [] for s in samplers}
+    for model in models:
+        cells = []
+        for sampler in samplers:
+            values = _values(records, metric, budget, model, sampler)
+            cells.append(_cell(values))
+            if values and model != "null":
+                means[sampler].append(float(np.mean(values)))
+        lines.append(model.ljust(22) + "".join(c.rjust(24) for c in cells))
+    lines.append(
+        "mean".ljust(22) + "".join((f"{np.mean(v):.3f}" if (v := means[s]) else "-").rjust(24) for s in samplers)
+    )
+    return "\n".join(lines)
+
+
+def _values(records: Sequence[dict[str, Any]], metric: str, budget: int, model: str, sampler: str) -> list[float]:
+    wanted = (model, sampler, budget)
+    return [r[metric] for r in records if (r["model"], r["sampler"], r["budget"]) == wanted]
+
+
+def _cell(values: list[float]) -> str:
+    if not values:
+        return "-"
+    error = np.std(values, ddof=1) / np.sqrt(len(values)) if len(values) >= SMALL_SAMPLE else float("nan")
+    return f"{np.mean(values):.3f} ± {error:.3f} ({min(values):.2f})"
+
+
+def draw(records: Sequence[dict[str, Any]], path: Path) -> None:
+    """Write a picture: mean F1 over models against the budget, one line per sampler."""
+    import matplotlib as mpl  # noqa: PLC0415
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt  # noqa: PLC0415
+
+    figure, axes = plt.subplots(figsize=(7, 4.5))
+    budgets = sorted({r["budget"] for r in records})
+    for sampler in dict.fromkeys(r["sampler"] for r in records):
+        means = [
+            np.mean([r["f1"] for r in records if r["sampler"] == sampler and r["budget"] == b and r["model"] != "null"])
+            for b in budgets
+        ]
+        axes.plot(budgets, means, marker="o", label=sampler)
+    axes.set(xlabel="trials", ylabel="F1, mean over models", title="Mapping SIMULATED failure regions", ylim=(0, 1))
+    axes.set_xscale("log")
+    axes.legend()
+    figure.tight_layout()
+    figure.savefig(path, dpi=120)
+
+
+def shares() -> None:
+    """Print the share of the feasible space in which each model fails."""
+    for name in MODELS:
+        print(f"{name:14s} {100 * (truths(name).failing > 0).mean():6.2f} %")
+
+
+def time_per_trial(sampler: str, sizes: Sequence[int]) -> None:
+    """Print the mean time of ask + tell around each number of finished trials."""
+    model = MODELS["two49276"]
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    encoding = Encoding(model.space)
+    study = optuna.create_study(sampler=sampler_for(sampler, model, 0))
+    rng = np.random.default_rng(0)
+    laps: list[float] = []
+    for _ in range(max(sizes) + 20):
+        started = time.perf_counter()
+        trial, row = _ask(study, encoding)
+        asked = time.perf_counter()
+        outcome = _draw(model, encoding, row, rng)
+        told = time.perf_counter()
+        tell_outcome(study, trial, outcome, cost_s=0.1)
+        laps.append(time.perf_counter() - told + asked - started)
+    for size in sizes:
+        window = np.array(laps[size - 20 : size + 20]) * 1e3
+        print(
+            f"{sampler:12s} ask + tell at {size:6d} trials: {window.mean():6.1f} ms mean, {window.max():6.1f} ms worst"
+        )
+
+
+def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
+    """Return the parsed command line."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--first-seed", type=int, default=0)
+    parser.add_argument("--budgets", default="100,200,500,1000")
+    parser.add_argument("--models", default="all", help="names, or: all, known, held-out")
+    parser.add_argument("--samplers", default="boundary,sobol,random,tpe,gp,cmaes,aepsych")
+    parser.add_argument("--batch", type=int, default=1, help="trials that run side by side")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--ablation", action="store_true", help=f"leave parts out: {', '.join(ABLATIONS)}")
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--picture", type=Path)
+    parser.add_argument("--shares", action="store_true", help="print the models' shares of the space, and stop")
+    parser.add_argument("--time", default="", help="print ask + tell at these numbers of trials, and stop")
+    return parser.parse_args(argv)
+
+
+def chosen_models(text: str) -> list[str]:
+    """Return the names of the models that `--models` asks for."""
+    if text in {"all", "known", "held-out"}:
+        return [name for name, model in MODELS.items() if text == "all" or model.held_out is (text == "held-out")]
+    return text.split(",")
+
+
+def chosen_samplers(options: argparse.Namespace) -> list[str]:
+    """Return the samplers that can run here, and name on stderr those that cannot."""
+    if options.ablation:
+        return [f"boundary:{part}" for part in ABLATIONS]
+    names = options.samplers.split(",")
+    missing = [n for n in names if n in OPTIONAL and importlib.util.find_spec(OPTIONAL[n]) is None]
+    for name in missing:
+        print(f"skipped {name}: the package {OPTIONAL[name]} is not installed", file=sys.stderr)
+    return [name for name in names if name not in missing]
+
+
+def main() -> None:
+    """Run the benchmark."""
+    options = arguments()
+    if options.shares:
+        shares()
+        return
+    if options.time:
+        for name in chosen_samplers(options):
+            time_per_trial(name, [int(size) for size in options.time.split(",")])
+        return
+    budgets = tuple(int(b) for b in options.budgets.split(","))
+    seeds = range(options.first_seed, options.first_seed + options.seeds)
+    tasks = [
+        Task(model, sampler, seed, budgets, options.batch)
+        for model, seed, sampler in product(chosen_models(options.models), seeds, chosen_samplers(options))
+    ]
+    started = time.perf_counter()
+    with ProcessPoolExecutor(options.jobs) as pool:
+        records = [record for records in pool.map(run, tasks) for record in records]
+    for metric, budget in [*product(["f1"], budgets), *product(["boundary_octaves", "brier"], budgets[-1:])]:
+        print(table(records, metric, budget), end="\n\n")
+    print(f"SIMULATED; {len(list(seeds))} seeds, mean ± standard error (worst); {time.perf_counter() - started:.0f} s")
+    if options.json:
+        options.json.write_text(json.dumps({"simulated": True, "argv": sys.argv[1:], "records": records}) + "\n")
+    if options.picture:
+        draw(records, options.picture)
+
+
+if __name__ == "__main__":
+    main()
