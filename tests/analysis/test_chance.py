@@ -1,9 +1,9 @@
 import numpy as np
 
-from analysis.frames import SMALL_SPACE, Simulation, Truth
-from analysis.truths import BY_BATCH, FLAKY, LIMIT
 from cubisect.analysis.chance import Source, chance
 from cubisect.trial import Origin, Purpose
+from support.frames import SMALL_SPACE, Simulation, Truth
+from support.truths import BY_BATCH, FLAKY, LIMIT
 
 
 def repeated(truth: Truth, groups: int = 20, seed: int = 0) -> Simulation:

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from analysis.frames import explore, simulate
-from analysis.truths import BAND, LIMIT, NOTHING, Where
 from cubisect.analysis.compare import Change, compare, newcombe
+from support.frames import explore, simulate
+from support.truths import BAND, LIMIT, NOTHING, Where
 
 
 def test_a_fault_that_is_gone_is_fixed_and_the_other_way_round_new() -> None:

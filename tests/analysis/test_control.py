@@ -1,10 +1,10 @@
 import pytest
 
-from analysis.frames import SMALL_SPACE, Simulation, Truth
-from analysis.truths import FLAKY, LIMIT
 from cubisect.analysis.control import control_effect, plan_control
 from cubisect.analysis.threshold import Finding
 from cubisect.trial import Method, Origin, Purpose
+from support.frames import SMALL_SPACE, Simulation, Truth
+from support.truths import FLAKY, LIMIT
 
 
 def campaign(truth: Truth, *, failures: int = 4) -> Simulation:

@@ -3,10 +3,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import beta
 
-from analysis.frames import explore, simulate
-from analysis.truths import LIMIT, NOTHING
 from cubisect.analysis.envelope import more_trials, safe_envelope
 from cubisect.analysis.rules import inside
+from support.frames import explore, simulate
+from support.truths import LIMIT, NOTHING
 
 
 def test_the_box_ends_at_a_trial_that_passed() -> None:

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.frames import SMALL_SPACE, explore, simulate
-from analysis.truths import BAND, LIMIT
 from cubisect.analysis import monotone
 from cubisect.analysis.monotone import minimum_flips, monotonicity, rate_curves
 from cubisect.space import Space
+from support.frames import SMALL_SPACE, explore, simulate
+from support.truths import BAND, LIMIT
 
 
 @settings(deadline=None)

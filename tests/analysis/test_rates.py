@@ -2,9 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.frames import explore, simulate
-from analysis.truths import LIMIT, NOTHING
 from cubisect.analysis.rates import Sample, failure_rates, proportion
+from support.frames import explore, simulate
+from support.truths import LIMIT, NOTHING
 
 
 def test_no_failure_in_500_gives_an_upper_bound_and_not_safe() -> None:

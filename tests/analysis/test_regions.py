@@ -3,10 +3,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.frames import explore, simulate
-from analysis.truths import BAND, LIMIT, NOTHING, TWO, Where
 from cubisect.analysis.regions import regions
 from cubisect.analysis.rules import Condition, inside, round_between
+from support.frames import explore, simulate
+from support.truths import BAND, LIMIT, NOTHING, TWO, Where
 
 
 def test_a_limit_is_one_rule_with_a_round_number() -> None:

@@ -3,10 +3,10 @@ import json
 import pandas as pd
 import pytest
 
-from analysis.frames import SMALL_SPACE, Truth, explore, simulate
-from analysis.truths import BAND, LIMIT, NOTHING, SUBMITTED, TWO
 from cubisect.analysis import Finding, analyze
 from cubisect.analysis.limits import limits_of
+from support.frames import SMALL_SPACE, Truth, explore, simulate
+from support.truths import BAND, LIMIT, NOTHING, SUBMITTED, TWO
 
 
 def answers(frame: pd.DataFrame) -> dict[str, Finding]:

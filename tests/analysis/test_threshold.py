@@ -2,10 +2,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.frames import Truth, explore, simulate
-from analysis.truths import BAND, CHANCY_LIMIT, FLAKY, LIMIT, NOTHING, SUBMITTED, TWO
 from cubisect.analysis.stump import balanced_accuracy, fit
 from cubisect.analysis.threshold import Finding, chancy_thresholds, thresholds
+from support.frames import Truth, explore, simulate
+from support.truths import BAND, CHANCY_LIMIT, FLAKY, LIMIT, NOTHING, SUBMITTED, TWO
 
 
 def test_a_limit_in_the_count_is_named_and_lies_between_its_neighbours() -> None:

@@ -2,8 +2,6 @@ import numpy as np
 import pytest
 from scipy.stats import fisher_exact
 
-from analysis.frames import SMALL_SPACE, Truth, run_witness_test, simulate_campaign
-from analysis.truths import BAND, CHANCY_LIMIT, LIMIT, NOTHING
 from cubisect.analysis.threshold import ANY, Finding
 from cubisect.analysis.witness import (
     Stratum,
@@ -13,6 +11,8 @@ from cubisect.analysis.witness import (
     witness_verdict,
 )
 from cubisect.space import AXES
+from support.frames import SMALL_SPACE, Truth, run_witness_test, simulate_campaign
+from support.truths import BAND, CHANCY_LIMIT, LIMIT, NOTHING
 
 
 def stratum(low: tuple[int, int], high: tuple[int, int], kind: str = ANY) -> Stratum:
