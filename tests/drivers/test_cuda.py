@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cubisect.outcome import DriverReport
+from cubisect.outcome import DriverReport, Evidence, Outcome, Phase, ResultState, classify
 from cubisect.space import AXES, MIB, Point, Range, Space
 from cubisect.trial import TrialSpec
 
@@ -130,6 +130,27 @@ def test_the_stream_is_blocked_and_the_backlog_queued_before_the_call(
 def test_the_backlog_is_queued_before_the_call(trial: MakeTrial, logged: Callable[[TrialSpec], list[str]]) -> None:
     lines = [line.split()[0] for line in logged(trial(**SMALL, stream_state="backlog"))]
     assert lines.index("batch") - lines.index("copy_async") == lines.count("copy_async") == 32
+
+
+def test_a_submission_that_waits_for_a_blocked_stream_is_let_go_on(
+    trial: MakeTrial, in_child: InChild, fake_cuda: FakeCuda
+) -> None:
+    """Or the trial would wait for itself, and its hang would be our doing."""
+    ended = in_child("cuda", trial(**SMALL, stream_state="blocked"), env=fake_cuda(fault="full"), timeout_s=10)
+    assert (ended.report.cuda_error, ended.report.mismatched_bytes) == (0, 0)
+    assert 0.9 < ended.report.seconds["submit"] < 5
+
+
+def test_an_asynchronous_error_may_be_told_by_the_next_submission(
+    trial: MakeTrial, in_child: InChild, fake_cuda: FakeCuda
+) -> None:
+    ended = in_child("cuda", trial(**SMALL, repetition=3), env=fake_cuda(fault="async"))
+    assert (ended.report.api, ended.report.cuda_error) == ("cuMemcpyBatchAsync", 719)
+    assert ended.steps[-1] == ("submit", 2)
+    evidence = Evidence(
+        exit_code=0, phase=Phase.SUBMIT, repetition=2, result_state=ResultState.COMPLETE, report=ended.report
+    )
+    assert classify(evidence).outcome is Outcome.ASYNC_ERROR
 
 
 def test_phases_and_submissions(trial: MakeTrial, in_child: InChild, somewhere: dict[str, str]) -> None:

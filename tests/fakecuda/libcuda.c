@@ -9,7 +9,8 @@
  *   FAKECUDA_FAULT=kind:count[:call]  the call-th batch call (1 when not said) of count or more copies fails:
  *                                     segfault, abort, spin, block, error, async, corrupt, late (reads a
  *                                     during_api_call source only when the stream gets there), swallow (accepts
- *                                     invalid descriptors), silent (fails without writing failIdx)
+ *                                     invalid descriptors), silent (fails without writing failIdx), full (waits for
+ *                                     all that the stream was given before, as when its queue is full)
  *   FAKECUDA_VERSION=12040            the CUDA version that the driver supports; no batch call before 12080
  *   FAKECUDA_DEVICES=0                number of devices
  *   FAKECUDA_MEMORY=bytes             device memory
@@ -326,6 +327,7 @@ static CUresult batch(int abi, CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *siz
         return INVALID_VALUE;
     }
     enact(count);
+    if (fault("full", count, batch_calls)) perform(stream_at(stream), NULL);
     int at_once = attrs[0].order == DURING_API_CALL && !fault("late", count, batch_calls);
     for (size_t i = 0; i < count; i++) {
         if (i == wrong) continue;
@@ -352,6 +354,11 @@ static CUresult batch_13000(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes,
 /* -- devices and the rest ------------------------------------------------------------------------------------------ */
 
 CUresult cuInit(unsigned flags) { (void)flags; return setting("FAKECUDA_DEVICES", 1) ? SUCCESS : NO_DEVICE; }
+CUresult cuGetErrorName(CUresult error, const char **out)
+{
+    *out = error == INVALID_VALUE ? "CUDA_ERROR_INVALID_VALUE" : error == LAUNCH_FAILED ? "CUDA_ERROR_LAUNCH_FAILED" : NULL;
+    return *out ? SUCCESS : INVALID_VALUE;
+}
 CUresult cuDriverGetVersion(int *out) { *out = (int)setting("FAKECUDA_VERSION", 13000); return SUCCESS; }
 CUresult cuDeviceGetCount(int *out) { *out = (int)setting("FAKECUDA_DEVICES", 1); return SUCCESS; }
 CUresult cuDeviceGet(int *out, int ordinal)
