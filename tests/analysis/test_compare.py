@@ -47,6 +47,16 @@ def test_false_alarms_between_equal_campaigns_are_rare() -> None:
     assert alarms <= 1
 
 
+def test_overall_rates_of_different_spaces_are_not_compared() -> None:
+    found = compare(explore(NOTHING, trials=200), explore(Where(lambda _: True, rate=0.02), trials=200))
+    other = compare(
+        explore(NOTHING, trials=200), explore(Where(lambda _: True, rate=0.2), trials=200), same_space=False
+    )
+    assert found.overall.region == "all explored points"
+    assert other.overall.change is Change.NOT_ENOUGH
+    assert other.overall.p_value < 0.05
+
+
 @pytest.mark.parametrize(("a", "b"), [(0.1, 0.3), (0.95, 0.5), (0.0, 0.0)])
 def test_newcombes_interval_covers(a: float, b: float) -> None:
     rng = np.random.default_rng(0)

@@ -9,7 +9,7 @@ from cubisect.analysis.control import Control
 from cubisect.analysis.envelope import Envelope
 from cubisect.analysis.rates import Rates
 from cubisect.analysis.regions import Regions
-from cubisect.analysis.result import Result, number, percent
+from cubisect.analysis.result import Result, amount, percent
 from cubisect.analysis.threshold import MIN_EACH_SIDE, NO_ACCURACY, Candidate, Finding, ThresholdAnswer
 from cubisect.analysis.witness import WitnessVerdict
 
@@ -118,7 +118,9 @@ def _limit(name: str, thresholds: Sequence[ThresholdAnswer], by_chance: Sequence
 
 
 def _alone(own: Candidate, overall: ThresholdAnswer, by_chance: Sequence[str]) -> dict[str, Any]:
-    accuracy = f"its best cut, {number(own.cut)}, separates with {percent(own.accuracy)} ({own.interval.answer})"
+    accuracy = (
+        f"its best cut, {amount(own.quantity, own.cut)}, separates with {percent(own.accuracy)} ({own.interval.answer})"
+    )
     chancy = overall.finding is Finding.UNDECIDED and own.quantity in by_chance
     enough = min(overall.failures, overall.passes) >= MIN_EACH_SIDE
     if own.interval.high < NO_ACCURACY and enough and not chancy:

@@ -7,7 +7,7 @@ Holm-corrected over the regions. "Unchanged" needs the whole interval within `EQ
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
@@ -76,21 +76,26 @@ class Comparison(Result):
     @property
     def answer(self) -> str:
         """All changes."""
+        if not self.every:
+            return "Nothing to compare: no region in either campaign, and different spaces were explored."
         return "; ".join(change.answer for change in (self.overall, *self.changes)) + "."
 
 
-def compare(before: pd.DataFrame, after: pd.DataFrame, *, seed: int = 0) -> Comparison:
-    """Return what changed from one campaign's frame to the other's."""
-    own = [(rule, "before") for rule in regions(before, seed=seed).rules]
-    theirs = [(rule, "after") for rule in regions(after, seed=seed).rules]
-    rates = [_rates(rule, side, before, after) for rule, side in [*own, *theirs]]
-    labels = [(rule.text, rule.kind) for rule, _ in [*own, *theirs]]
-    overall = (_explored(before), _explored(after))
-    pairs = [overall, *rates]
+def compare(before: pd.DataFrame, after: pd.DataFrame, *, same_space: bool = True, seed: int = 0) -> Comparison:
+    """Return what changed from one campaign's frame to the other's.
+
+    Say `same_space` false where the campaigns explored different spaces: their overall rates are then of different
+    things, and only the regions are judged.
+    """
+    sides = [("before", rule) for rule in regions(before, seed=seed).rules]
+    sides += [("after", rule) for rule in regions(after, seed=seed).rules]
+    names = [("all explored points", ANY), *((rule.text, rule.kind) for _, rule in sides)]
+    pairs = [(_explored(before), _explored(after)), *(_rates(rule, side, before, after) for side, rule in sides)]
     p_values = holm([_p_value(*pair) for pair in pairs])
-    names = [("all explored points", ANY), *labels]
-    changes = [_change(*name, *pair, p) for name, pair, p in zip(names, pairs, p_values, strict=True)]
-    return Comparison(overall=changes[0], changes=tuple(changes[1:]))
+    overall, *changes = [_change(*name, *pair, p) for name, pair, p in zip(names, pairs, p_values, strict=True)]
+    if not same_space:
+        overall = replace(overall, change=Change.NOT_ENOUGH, region="all explored points, of different spaces")
+    return Comparison(overall=overall, changes=tuple(changes))
 
 
 def _rates(rule: Rule, side: str, before: pd.DataFrame, after: pd.DataFrame) -> tuple[Rate, Rate]:

@@ -16,7 +16,7 @@ from typing import Any
 from cubisect.analysis.alternatives import BATCH_SHAPING, alternatives, between, feasible_at, moved
 from cubisect.analysis.levels import Level, Role, Tried
 from cubisect.analysis.rates import Rate, Sample
-from cubisect.analysis.result import Result, number, percent, plural
+from cubisect.analysis.result import Result, amount, percent, plural
 from cubisect.outcome import Outcome
 from cubisect.space import AXES, NumericAxis, Point, Range, Scale, Value
 
@@ -64,7 +64,9 @@ class Factor(Result):
     def answer(self) -> str:
         """The role, with what it rests on."""
         head = f"{self.name} = {self.own}: {self.role}"
-        changes = [f"between {number(min(pair))} and {number(max(pair))}" for pair in self.transitions]
+        changes = [
+            f"between {amount(self.name, min(pair))} and {amount(self.name, max(pair))}" for pair in self.transitions
+        ]
         parts = [self.reason, *(tried.answer for tried in self.tried)]
         if changes:
             parts.append(f"the outcome changes {' and '.join(changes)}")

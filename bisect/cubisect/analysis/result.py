@@ -8,6 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from cubisect.space import AXES, GIB, KIB, MIB
+
 
 class Result:
     """Base of the result dataclasses; a subclass is frozen and says what it found in `answer`."""
@@ -56,12 +58,35 @@ def percent(share: float) -> str:
 
 
 def number(value: float) -> str:
-    """Return a quantity as people read it: ``0.25``, ``51,828``, ``2.956e+06``: four digits above a million."""
+    """Return a number as people read it: ``0.25``, ``51,828``, ``2,956,000``: four digits count above a million."""
     if not math.isfinite(value):
         return "unbounded"
-    if abs(value) >= 1e6:
+    if abs(value) >= 1e12:
         return f"{value:.4g}"
+    if abs(value) >= 1e6:
+        value = float(f"{value:.4g}")
     return f"{value:,.0f}" if abs(value) >= 1000.0 or value == int(value) else f"{value:.3g}"
+
+
+def unit_of(name: str, value: float) -> tuple[int, str]:
+    """Return the unit in which people read a value of an axis or derived quantity: its size and its name."""
+    if not _in_bytes(name):
+        return 1, ""
+    units = ((GIB, " GiB"), (MIB, " MiB"), (KIB, " KiB"))
+    return next((unit for unit in units if abs(value) >= unit[0]), (1, " B"))
+
+
+def _in_bytes(name: str) -> bool:
+    axis = AXES.get(name)
+    if axis is not None:
+        return getattr(axis, "unit", "") == "bytes"
+    return name.startswith("bytes_") or name in {"mean_size", "smallest_size", "largest_size", "submitted_bytes"}
+
+
+def amount(name: str, value: float) -> str:
+    """Return a value of an axis or derived quantity with its unit: ``40,592``, ``57.2 MiB``."""
+    size, unit = unit_of(name, value)
+    return f"{value / size:.4g}{unit}" if unit else number(value)
 
 
 def plural(count: int, noun: str) -> str:

@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from cubisect.analysis.rates import Rate
-from cubisect.analysis.result import Result, number, plural
+from cubisect.analysis.result import Result, amount, plural, unit_of
 from cubisect.space import Value
 
 
@@ -27,11 +27,10 @@ class Condition(Result):
         """``descriptor_count ≥ 40,600``."""
         if self.values is not None:
             return f"{self.name} in {{{', '.join(str(v) for v in self.values)}}}"
-        if self.low is not None and self.high is not None:
-            return f"{number(self.low)} ≤ {self.name} ≤ {number(self.high)}"
-        return (
-            f"{self.name} ≥ {number(self.low)}" if self.low is not None else f"{self.name} ≤ {number(self.high or 0)}"
-        )
+        low, high = (None if end is None else amount(self.name, end) for end in (self.low, self.high))
+        if low is not None and high is not None:
+            return f"{low} ≤ {self.name} ≤ {high}"
+        return f"{self.name} ≥ {low}" if low is not None else f"{self.name} ≤ {high}"
 
     def holds(self, rows: pd.DataFrame) -> NDArray[np.bool_]:
         """Tell for every row whether it meets the condition."""
@@ -113,8 +112,8 @@ def rounded_conditions(
         conditions.append(
             Condition(
                 name=name,
-                low=None if low is None else round_between(*_neighbours(values, low)),
-                high=None if high is None else _round_below(*_neighbours(values, high)),
+                low=None if low is None else _rounded(name, *_neighbours(values, low)),
+                high=None if high is None else _rounded_below(name, *_neighbours(values, high)),
             )
         )
     return tuple(conditions)
@@ -126,7 +125,14 @@ def _neighbours(values: NDArray[np.float64], bound: float) -> tuple[float, float
     return float(values[max(at - 1, 0)]), float(values[min(at, len(values) - 1)])
 
 
-def _round_below(low: float, high: float) -> float:
+def _rounded(name: str, low: float, high: float) -> float:
+    """Return a number in (low, high] that is round in the unit in which it is read."""
+    unit, _ = unit_of(name, high)
+    rounded = round_between(low / unit, high / unit) * unit
+    return rounded if low < rounded <= high else high
+
+
+def _rounded_below(name: str, low: float, high: float) -> float:
     """Return a round number in [low, high), so that a condition `≤` keeps `low` and leaves out `high`."""
-    rounded = round_between(low, high)
+    rounded = _rounded(name, low, high)
     return rounded if rounded < high else low

@@ -34,7 +34,7 @@ from cubisect.analysis.frame import (
 )
 from cubisect.analysis.multiple import holm
 from cubisect.analysis.rates import Interval
-from cubisect.analysis.result import Result, number, percent, plural
+from cubisect.analysis.result import Result, amount, percent, plural
 from cubisect.analysis.stump import Floats, Mask, balanced_accuracy, fit, folds_of, held_out_right
 from cubisect.features import FEATURES
 from cubisect.outcome import Outcome
@@ -91,7 +91,8 @@ class Candidate(Result):
     def answer(self) -> str:
         """Where the cut is and how well it separates."""
         return (
-            f"{self.quantity} {self.side} {number(self.cut)} (between {number(self.low)} and {number(self.high)}): "
+            f"{self.quantity} {self.side} {amount(self.quantity, self.cut)} (between "
+            f"{amount(self.quantity, self.low)} and {amount(self.quantity, self.high)}): "
             f"held-out balanced accuracy {percent(self.accuracy)} ({self.interval.answer}), "
             f"{plural(self.counterexamples, 'counterexample')}"
         )
@@ -287,7 +288,8 @@ def _finding(scored: Sequence[_Scored], best: Candidate, rivals: Sequence[str], 
         return Finding.UNDECIDED, (
             f"{failures} failing and {passes} passing batches are too few; {MIN_EACH_SIDE} of each are needed"
         )
-    if max(s.candidate.interval.high for s in scored) < NO_ACCURACY:
+    clean = any(not s.candidate.counterexamples for s in scored)
+    if max(s.candidate.interval.high for s in scored) < NO_ACCURACY and not clean:
         return Finding.NO, "the whole interval of every candidate is below what a single threshold would reach"
     if best.accuracy >= YES_ACCURACY and best.counterexamples == 0:
         if not rivals:

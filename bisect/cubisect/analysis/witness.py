@@ -31,7 +31,7 @@ from cubisect.analysis.frame import (
     with_features,
 )
 from cubisect.analysis.multiple import holm
-from cubisect.analysis.result import Result, number, plural
+from cubisect.analysis.result import Result, amount, plural
 from cubisect.analysis.threshold import ANY, Finding
 from cubisect.outcome import Outcome
 from cubisect.space import AXES, NumericAxis, Point, Space
@@ -177,9 +177,10 @@ class WitnessVerdict(Result):
         if self.finding is not Finding.NO:
             return f"Monotone? undecided: the fresh trials do not speak against it ({p})."
         s = max((s for s in self.strata if s.kind == kind), key=_fall)
+        low, high = amount(s.axis, s.low_value), amount(s.axis, s.high_value)
         return (
-            f"Not monotone ({kind}): at {s.axis} {number(s.low_value)}, {s.low_failures} of {s.low_trials} fail; at "
-            f"{number(s.high_value)}, all else equal, {s.high_failures} of {s.high_trials} ({p})."
+            f"Not monotone ({kind}): at {s.axis} {low}, {s.low_failures} of {s.low_trials} fail; at {high}, all else "
+            f"equal, {s.high_failures} of {s.high_trials} ({p})."
         )
 
 
