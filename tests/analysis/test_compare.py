@@ -13,6 +13,7 @@ def test_a_fault_that_is_gone_is_fixed_and_the_other_way_round_new() -> None:
     assert (fixed.change, new.change) == (Change.FIXED, Change.NEW)
     assert fixed.difference.high < 0.0 < new.difference.low
     assert not compare(broken, sound).any_new
+    assert "fixed: segfault where" in compare(broken, sound).answer
     assert compare(sound, broken).any_new
 
 

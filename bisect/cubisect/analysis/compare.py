@@ -76,8 +76,6 @@ class Comparison(Result):
     @property
     def answer(self) -> str:
         """All changes."""
-        if not self.every:
-            return "Nothing to compare: no region in either campaign, and different spaces were explored."
         return "; ".join(change.answer for change in (self.overall, *self.changes)) + "."
 
 
