@@ -35,12 +35,11 @@ EXPLORE = ["explore", "--driver", "sim:null"]
         (["explore", "--driver", "quantum"], ["quantum", "auto"]),
         (["explore", "--driver", "sim:no.such:Model"], ["no.such:Model"]),
         (["explore", "missing.toml"], ["missing.toml", "No such file"]),
-        (["explore", "--resume", "nowhere"], ["nowhere"]),
+        (["explore", "--resume", "nowhere"], ["db/bisect.sqlite", "no such database"]),
         (["explore", "--resume", "x", "--sampler", "sobol"], ["--resume"]),
-        (["trials", "nowhere"], ["nowhere"]),
-        (["trials", "--outcome", "explosion"], ["explosion", "segfault"]),
-        (["show", "12"], ["12"]),
-        (["show", "a/b/c"], ["a/b/c"]),
+        (["trials"], ["db/bisect.sqlite", "no such database", "bisect explore"]),
+        (["explore", "--db", "missing/x.sqlite", "--driver", "sim:null"], ["missing", "does not exist"]),
+        (["campaigns", "--db", "mysql://x/y"], ["mysql://x/y", "postgresql+psycopg://"]),
         (["frobnicate"], ["frobnicate", "--help"]),
         (["explore", "--bogus"], ["--bogus", "--help"]),
         (["replay", "--fix", "total_bytes=1024", "--fix", "descriptor_count=4096"], ["total_bytes 1024", "4096"]),
@@ -65,6 +64,45 @@ def test_bad_input_is_one_clear_line(
     for word in words:
         assert word in told.err
     assert not list(tmp_path.rglob("*.sqlite*")), "nothing is written for bad input"
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A database with one small campaign, called `small`."""
+    path = str(tmp_path_factory.mktemp("db") / "one.sqlite")
+    assert run(["explore", "--driver", "sim:null", "--budget", "3", "--name", "small", "--db", path]) == 0
+    return path
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["explore", "--resume", "nowhere"], ["'nowhere'", "small"]),
+        (["explore", "--resume", "small", "--budget", "2"], ["--budget 2", "3 trials"]),
+        (["explore", "--driver", "sim:null", "--name", "small"], ["'small' exists", "--resume small"]),
+        (["explore", "--driver", "sim:null", "--name", "a/b"], ["'a/b'"]),
+        (["trials", "nowhere"], ["'nowhere'", "small"]),
+        (["trials", "--outcome", "explosion"], ["explosion", "segfault"]),
+        (["trials", "--purpose", "fun"], ["fun", "search"]),
+        (["show", "12"], ["12", "1 to 3"]),
+        (["show", "a/b/c"], ["a/b/c", "CAMPAIGN/NUMBER"]),
+        (["show", "nowhere/1"], ["'nowhere'", "small"]),
+        (["analyze", "--bound", "2"], ["--bound 2"]),
+        (["analyze", "--test", "12"], ["no failing trial"]),
+        (["control"], ["no failing trial"]),
+        (["compare", "small", "other"], ["'other'", "small"]),
+        (["compare", "small", "small", "--fail-on", "old"], ["old", "new"]),
+    ],
+)
+def test_bad_input_about_recorded_trials(
+    arguments: list[str], words: list[str], database: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    capsys.readouterr()
+    assert run([*arguments, "--db", database]) == ExitCode.BAD_INPUT
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    for word in words:
+        assert word in error
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from dataclasses import asdict
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from cubisect.cli.options import Json
 from cubisect.cli.output import print_json
@@ -34,6 +35,6 @@ def _table(checks: list[Check]) -> Table:
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     for check in checks:
-        text = check.found + (f"\n{check.hint}" if check.hint else "")
-        table.add_row(f"[{_STYLES[check.state]}]{check.state}[/]", check.name, text)
+        text = Text(check.found + (f"\n{check.hint}" if check.hint else ""))
+        table.add_row(Text(check.state, style=_STYLES[check.state]), check.name, text)
     return table

@@ -30,7 +30,6 @@ from cubisect.reproduce.case import read_case
 from cubisect.search.explore import Machine
 from cubisect.search.replays import Replay, replay_batch
 from cubisect.space import Point, Value
-from cubisect.store import Store, TrialRecord
 from cubisect.trial import Method, TrialSpec
 from cubisect.workloads import WORKLOADS, preset_point, read_batch_file
 
@@ -64,14 +63,14 @@ def replay(
     driver: Annotated[str | None, typer.Option(help="auto, cuda or sim:…  [default: the trial's own, or auto]")] = None,
     gpus: Annotated[str | None, typer.Option(metavar="0,1", help="GPUs to use.")] = None,
     timeout: Annotated[str, typer.Option(metavar="auto|SECONDS", help="Deadline of a trial.")] = "auto",
+    spares: Annotated[int | None, typer.Option(min=0, help="Processes started ahead.")] = None,
     db: Database = str(DEFAULT_DATABASE),
     fail_on: FailOn = None,
     json: Json = False,
 ) -> None:
     """Submit exactly the same batch again: of a recorded trial, an exported case, a preset, a file or a point."""
     outcomes = parse_fail_on(fail_on)
-    store = open_store(db, create=True)
-    request = _request(store, what, fix, preset, batch)
+    request = _request(db, what, fix, preset, batch)
     if seed is not None:
         request = replace(request, spec=replace(request.spec, seed=seed, descriptors=None))
     if method is not None:
@@ -79,9 +78,9 @@ def replay(
     if driver is not None:
         request = replace(request, driver=driver)
     console = Console(stderr=json)
-    machine = Machine(lanes=1, gpus=parse_gpus(gpus), timeout_s=parse_timeout(timeout))
+    machine = Machine(lanes=1, gpus=parse_gpus(gpus), timeout_s=parse_timeout(timeout), spares=spares)
     records = replay_batch(
-        store,
+        open_store(db, create=True),
         request,
         times=times,
         machine=machine,
@@ -119,7 +118,7 @@ def presets(json: Json = False) -> None:
     Console().print(table)
 
 
-def _request(store: Store, what: str | None, fix: list[str] | None, preset: str | None, batch: Path | None) -> Replay:
+def _request(db: str, what: str | None, fix: list[str] | None, preset: str | None, batch: Path | None) -> Replay:
     fixed: dict[str, Any] = parse_fix(fix)
     if sum(source is not None for source in (what, preset, batch)) > 1:
         raise InputError("give one of TRIAL, case.json, --preset and --batch")
@@ -127,7 +126,7 @@ def _request(store: Store, what: str | None, fix: list[str] | None, preset: str 
         case = read_case(Path(what))
         return Replay(spec=_changed(case.spec, fixed), driver=case.driver)
     if what is not None:
-        record: TrialRecord = store.trial(what)
+        record = open_store(db).trial(what)
         return Replay(spec=_changed(record.spec, fixed), driver=record.driver, parent=record)
     if batch is not None:
         descriptors = read_batch_file(batch)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from cubisect.engines.base import Completed, Engine, Job
 from cubisect.features import batch_features
+from cubisect.isolation.health import UnfitGpuError
 from cubisect.outcome import classify, signature_of
 from cubisect.store import Campaign, Plan, Result, Store, TrialRecord
 
@@ -47,10 +48,18 @@ class Recorder:
         return self._begin(_Running(plan, tag))
 
     def poll(self, timeout_s: float = POLL_S) -> tuple[TrialRecord, int | None] | None:
-        """Return the next trial that is finished for good, with its tag; None when there is none in time."""
+        """Return the next trial that is finished for good, with its tag; None when there is none in time.
+
+        Raises:
+            UnfitGpuError: the GPU failed its canary; the trials since its last good one are marked tainted.
+        """
         while self._again and len(self._running) < self._engine.lanes:
             self._begin(self._again.popleft())
-        completed = self._engine.next_result(timeout_s)
+        try:
+            completed = self._engine.next_result(timeout_s)
+        except UnfitGpuError as error:  # what it ran since its last good canary says nothing
+            self._store.taint(self._campaign, error.tainted)
+            raise
         self._store.heartbeat(self._campaign)
         if completed is None:
             return None

@@ -193,6 +193,18 @@ class Store:
             session.flush()
             return _record(row, campaign, _descriptors(session, row))
 
+    def taint(self, campaign: Campaign, numbers: Iterable[int]) -> int:
+        """Mark finished trials as told by an unfit GPU, so that they count no more; return how many were marked."""
+        with self._write() as session:
+            owner = _locked(session, campaign)
+            query = select(TrialRow).where(TrialRow.campaign_id == campaign.id, TrialRow.number.in_(list(numbers)))
+            rows = list(session.scalars(query.where(TrialRow.state == DONE, TrialRow.tainted.is_(False))))
+            for row in rows:
+                row.tainted = True
+                counted = row.outcome != Outcome.INCONCLUSIVE and _counts(Purpose(row.purpose), Method(row.method))
+                owner.claimed -= counted
+            return len(rows)
+
     def heartbeat(self, campaign: Campaign) -> None:
         """Renew the lease on this process's running trials, at most every `HEARTBEAT_S`."""
         if time.monotonic() - self._beat_at < HEARTBEAT_S:
