@@ -99,7 +99,10 @@ class DriverReport:
 
 @dataclass(frozen=True, kw_only=True)
 class HangEvidence:
-    """What a process was doing when its deadline passed. `cpu_share` is CPU time over wall time in a short window."""
+    """What a process was doing when its deadline passed. `cpu_share` is CPU time over wall time in a short window.
+
+    `gpu_utilisation` is the busy share of the GPU, 0 to 1; `gpu_core` the file of a core dump of its work.
+    """
 
     kind: HangKind
     cpu_share: float = 0.0
@@ -107,6 +110,7 @@ class HangEvidence:
     python_stack: str | None = None
     native_stack: str | None = None
     gpu_utilisation: float | None = None
+    gpu_core: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
