@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from cubisect.isolation.gpu_core import CORE_LIMIT_S, GpuCores
 from cubisect.isolation.server import Child
 from cubisect.outcome import HangEvidence, HangKind
 
@@ -32,7 +33,7 @@ PYTHON_STACK_S = 0.1
 NATIVE_STACK_S = 5.0
 """A debugger takes 0.05 to 0.5 s, and for ever on a process in uninterruptible sleep."""
 
-OBSERVE_LIMIT_S = WINDOW_S + PYTHON_STACK_S + 2 * NATIVE_STACK_S + 1.0
+OBSERVE_LIMIT_S = WINDOW_S + PYTHON_STACK_S + 2 * NATIVE_STACK_S + CORE_LIMIT_S + 1.0
 
 _EXITING = 0x4
 """PF_EXITING of the kernel's process flags."""
@@ -66,11 +67,14 @@ def process_state(pid: int) -> ProcessState:
     return ProcessState(rest[0], int(rest[6]))
 
 
-def observe(child: Child, gpu_utilisation: GpuUtilisation, *, native_stacks: bool = True) -> HangEvidence:
+def observe(
+    child: Child, gpu_utilisation: GpuUtilisation, *, native_stacks: bool = True, gpu_cores: GpuCores | None = None
+) -> HangEvidence:
     """Return what the process is doing. It goes on doing it: nothing is ended here."""
     activity = activity_of(child.pid)
     state = process_state(child.pid)
     utilisation = gpu_utilisation(child.gpu)
+    core = gpu_cores.trigger(child.pid) if gpu_cores is not None else None
     kind = hang_kind(state.letter, activity)
     return HangEvidence(
         kind=kind,
@@ -79,6 +83,7 @@ def observe(child: Child, gpu_utilisation: GpuUtilisation, *, native_stacks: boo
         python_stack=_python_stack(child),
         native_stack=native_stack(child.pid) if native_stacks and kind is not HangKind.UNINTERRUPTIBLE else None,
         gpu_utilisation=utilisation,
+        gpu_core=None if core is None else str(core),
     )
 
 

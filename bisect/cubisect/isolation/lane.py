@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
+from cubisect.isolation.gpu_core import GpuCores
 from cubisect.isolation.hang import GpuUtilisation, observe, process_state
 from cubisect.isolation.neighbours import NeighbourLostError, Neighbours
 from cubisect.isolation.page import RankBarrier
@@ -37,12 +38,16 @@ def _unknown_utilisation(gpu: int) -> float | None:  # noqa: ARG001
 
 @dataclass(frozen=True, kw_only=True)
 class LaneOptions:
-    """How a lane runs trials. `gpus` are the devices over which ranks are spread, the lane's own alone by default."""
+    """How a lane runs trials. `gpus` are the devices over which ranks are spread, the lane's own alone by default.
+
+    `spares` None takes what suits the driver. `gpu_cores` asks for a core dump of the GPU when a trial hangs.
+    """
 
     spares: int | None = None
     memory_limit_bytes: int | None = None
     gpus: tuple[int, ...] = ()
     native_stacks: bool = True
+    gpu_cores: GpuCores | None = None
     gpu_utilisation: GpuUtilisation = _unknown_utilisation
 
 
@@ -166,7 +171,11 @@ class Lane:
         if self._server is not None and self._trials >= TRIALS_PER_SERVER:
             self._abandon()
         if self._server is None:
-            self._server = ForkServer(self.driver, memory_limit_bytes=self.options.memory_limit_bytes)
+            self._server = ForkServer(
+                self.driver,
+                memory_limit_bytes=self.options.memory_limit_bytes,
+                environment=self.options.gpu_cores.environment() if self.options.gpu_cores else {},
+            )
             self._neighbours = Neighbours(self._server)
             self._trials = 0
         self._trials += 1
@@ -220,7 +229,12 @@ class Lane:
         for rank in late:
             if not rank.child.page.waiting and not process_state(rank.child.pid).exiting:
                 rank.timed_out = True
-                rank.hang = observe(rank.child, self.options.gpu_utilisation, native_stacks=self.options.native_stacks)
+                rank.hang = observe(
+                    rank.child,
+                    self.options.gpu_utilisation,
+                    native_stacks=self.options.native_stacks,
+                    gpu_cores=self.options.gpu_cores,
+                )
 
     def _end(self, late: Sequence[_Rank]) -> None:
         """Kill and reap. What does not die is left to the kernel, and this lane's fork server with it."""

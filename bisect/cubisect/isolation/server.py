@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Self
 
 from cubisect.errors import InputError
@@ -138,7 +139,7 @@ class Child:
 
 
 class ForkServer:
-    """A running fork server. Used by one thread.
+    """A running fork server, with `environment` beside the harness's own. Used by one thread.
 
     Raises:
         InputError: the driver cannot be loaded.
@@ -146,7 +147,12 @@ class ForkServer:
     """
 
     def __init__(
-        self, driver: str, *, memory_limit_bytes: int | None = None, clock: Callable[[], float] = time.monotonic
+        self,
+        driver: str,
+        *,
+        memory_limit_bytes: int | None = None,
+        environment: Mapping[str, str] = MappingProxyType({}),
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._memory, self._clock = memory_limit_bytes, clock
         self._children: dict[int, Child] = {}
@@ -161,7 +167,7 @@ class ForkServer:
                 stderr=subprocess.PIPE,
                 pass_fds=(theirs.fileno(),),
                 start_new_session=True,
-                env={**os.environ, **_ONE_THREAD, MARK: self._mark},
+                env={**os.environ, **_ONE_THREAD, **environment, MARK: self._mark},
             )
         self._poll = select.poll()
         self._poll.register(self._control, select.POLLIN)

@@ -1,0 +1,44 @@
+"""The protocol of CUDA's user-triggered core dump, against a stand-in for the driver's side of it."""
+
+import os
+import threading
+from pathlib import Path
+
+from cubisect.isolation.gpu_core import GpuCores
+
+PID = 4711
+
+
+def listen(pipe: Path, core: Path) -> threading.Thread:
+    """Wait for the trigger as the driver does, then write the core."""
+    fd = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    os.set_blocking(fd, True)
+
+    def serve() -> None:
+        if os.read(fd, 16):
+            core.write_bytes(b"\x7fELF")
+        os.close(fd)
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    return thread
+
+
+def test_a_core_is_had_on_request(tmp_path: Path) -> None:
+    cores = GpuCores(tmp_path)
+    pipe, core = (
+        Path(cores.environment()[name].replace("%p", str(PID))) for name in ("CUDA_COREDUMP_PIPE", "CUDA_COREDUMP_FILE")
+    )
+    os.mkfifo(pipe)
+    thread = listen(pipe, core)
+    assert cores.trigger(PID) == core
+    thread.join()
+    cores.forget(PID)
+    assert not pipe.exists()
+
+
+def test_a_process_whose_driver_does_not_listen_has_none(tmp_path: Path) -> None:
+    cores = GpuCores(tmp_path)
+    assert cores.trigger(PID) is None
+    os.mkfifo(tmp_path / f"trigger.{PID}")
+    assert cores.trigger(PID) is None
