@@ -17,7 +17,8 @@ from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-from cubisect.analysis import Analysis, Finding, analyze
+from cubisect.analysis.summary import Analysis, analyze
+from cubisect.analysis.threshold import Finding
 from cubisect.analysis.witness import plan_witness_test
 from cubisect.drivers.fault_models import MODELS
 from cubisect.space import Range, Space

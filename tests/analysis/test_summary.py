@@ -3,8 +3,9 @@ import json
 import pandas as pd
 import pytest
 
-from cubisect.analysis import Finding, analyze
 from cubisect.analysis.limits import limits_of
+from cubisect.analysis.summary import analyze
+from cubisect.analysis.threshold import Finding
 from support.frames import SMALL_SPACE, Truth, explore, simulate
 from support.truths import BAND, LIMIT, NOTHING, SUBMITTED, TWO
 
