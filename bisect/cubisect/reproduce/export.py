@@ -1,0 +1,130 @@
+"""A folder to hand to a vendor: ``case.json``, ``reproduce.c``, ``reproduce.py`` and ``README.md``."""
+
+import json
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from cubisect.analysis.result import percent
+from cubisect.errors import InputError
+from cubisect.reproduce.c_source import TIMEOUT_S, c_source, environment
+from cubisect.reproduce.case import Case, Tally
+from cubisect.reproduce.python_source import python_source, unsupported_reason
+from cubisect.store import TrialRecord
+
+FILES = ("README.md", "case.json", "reproduce.c", "reproduce.py")
+
+DEADLINE_FACTOR = 20.0
+"""A run of the C program is given so many times what the trial took; other machines are slower, no hang is finite."""
+
+
+def export(
+    record: TrialRecord,
+    directory: Path,
+    *,
+    environment: Mapping[str, Any],
+    batch_runs: Tally | None = None,
+    control_runs: Tally | None = None,
+) -> Case:
+    """Write the folder of a finished trial and return its case. All files appear, or none.
+
+    `environment` is the campaign's; `batch_runs` and `control_runs` count runs of the very batch, both ways.
+
+    Raises:
+        InputError: the trial has not finished, or the folder holds other files.
+    """
+    case = Case.of(record, environment=environment, batch_runs=batch_runs, control_runs=control_runs)
+    write_folder(files_of(case, timeout_s=timeout_of(record)), directory)
+    return case
+
+
+def timeout_of(record: TrialRecord) -> float:
+    """Return the deadline of one run in seconds: generous, for a run that takes long is no hang."""
+    hung = record.outcome == "hang"
+    return TIMEOUT_S if hung else float(round(max(TIMEOUT_S, DEADLINE_FACTOR * record.wall_s)))
+
+
+def files_of(case: Case, *, timeout_s: float = TIMEOUT_S) -> dict[str, str]:
+    """Return the text of every file by name; without ``reproduce.py`` where Python cannot show the trial."""
+    spec, facts = case.spec, facts_of(case)
+    files = {
+        "case.json": json.dumps(case.to_json(), indent=1, ensure_ascii=False) + "\n",
+        "reproduce.c": c_source(spec, title=case.title, facts=facts, timeout_s=timeout_s),
+    }
+    reason = unsupported_reason(spec)
+    if reason is None:
+        files["reproduce.py"] = python_source(spec, title=case.title, facts=facts, timeout_s=timeout_s)
+    files["README.md"] = environment().get_template("README.md.j2").render(
+        case=case, spec=spec, batch=spec.batch, facts=facts, departures=spec.point.departures(), python_lacks=reason,
+        outcome_status=EXIT_STATUS[case.outcome],
+    )  # fmt: skip
+    return files
+
+
+EXIT_STATUS = {
+    "ok": 0, "inconclusive": 3, "error": 10, "segfault": 11, "hang": 12, "async_error": 13, "corrupt": 14, "crash": 15
+}  # fmt: skip
+"""The exit status of the exported programs by outcome."""
+
+
+def facts_of(case: Case) -> list[str]:
+    """Return what is known of a case, one line each: the batch, the rates both ways, the environment."""
+    batch = case.spec.batch
+    repeated = f", submitted {case.spec.repetition} times" if case.spec.repetition > 1 else ""
+    facts = [f"Batch: {len(batch):,} copies, {int(batch.sizes.sum()):,} bytes, {case.spec.direction}{repeated}."]
+    for what, tally in (("Batch call", case.batch_runs), ("Per-copy control", case.control_runs)):
+        if tally is not None and tally.trials:
+            interval = tally.rate(what).interval
+            facts.append(
+                f"{what}: {tally.failures} of {tally.trials} runs failed (95 %: {percent(interval.low)} to "
+                f"{percent(interval.high)})."
+            )
+    return [*facts, *environment_lines(case.environment)]
+
+
+def environment_lines(found: Mapping[str, Any]) -> list[str]:
+    """Return GPU, driver and CUDA version in words, one line each; none for a simulated driver."""
+    driver = found.get("driver") or {}
+    lines = [
+        f"GPU: {device.get('name', '?')}, compute capability {device.get('compute_capability', '?')}, "
+        f"VBIOS {device.get('vbios') or 'unknown'}."
+        for device in (driver.get("devices") or [])[:1]
+    ]
+    cuda = driver.get("cuda_version")
+    if driver.get("driver_version") or cuda:
+        supports = f"{cuda // 1000}.{cuda % 1000 // 10}" if cuda else "unknown"
+        lines.append(f"Driver: {driver.get('driver_version') or 'unknown'}, CUDA {supports}.")
+    return lines
+
+
+def write_folder(files: Mapping[str, str], directory: Path) -> None:
+    """Write the files into a folder that is new, empty, or an earlier export, so that all appear or none.
+
+    Raises:
+        InputError: the folder holds other files, or cannot be written.
+    """
+    try:
+        if directory.exists():
+            foreign = sorted(entry.name for entry in directory.iterdir() if entry.name not in FILES)
+            if foreign:
+                raise InputError(f"{directory} holds other files ({foreign[0]}); give an empty or a new folder by -o")
+        directory.parent.mkdir(parents=True, exist_ok=True)
+        staging = Path(tempfile.mkdtemp(dir=directory.parent, prefix=f".{directory.name}-"))
+        try:
+            _replace_folder(staging, files, directory)
+        finally:
+            shutil.rmtree(staging, ignore_errors=True)
+    except OSError as error:
+        raise InputError(f"{directory} cannot be written: {error.strerror}; give another folder by -o") from error
+
+
+def _replace_folder(staging: Path, files: Mapping[str, str], directory: Path) -> None:
+    new, old = staging / "new", staging / "old"
+    new.mkdir()
+    for name, text in files.items():
+        (new / name).write_text(text, encoding="utf-8")
+    if directory.exists():
+        directory.rename(old)
+    new.rename(directory)
