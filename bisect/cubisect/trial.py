@@ -32,6 +32,7 @@ class Purpose(StrEnum):
     REPLAY = "replay"
     CANARY = "canary"
     TEST = "test"
+    ISOLATE = "isolate"
 
 
 BUDGETED = frozenset({Purpose.SEARCH, Purpose.REPLICATE, Purpose.RESAMPLE})

@@ -1,4 +1,4 @@
-"""`bisect analyze`, `control` and `compare`: what the recorded trials say."""
+"""`bisect analyze`, `control`, `isolate` and `compare`: what the trials say, and fresh ones that say more."""
 
 from typing import Annotated
 
@@ -7,15 +7,25 @@ from rich.console import Console
 
 from cubisect.analysis.compare import compare as compare_frames
 from cubisect.analysis.control import control_effect
+from cubisect.analysis.factors import Isolation
 from cubisect.analysis.summary import analyze as analyze_frame
 from cubisect.cli.display import run_line
-from cubisect.cli.options import DEFAULT_DATABASE, Database, Json, open_store, parse_gpus, parse_timeout
+from cubisect.cli.options import DEFAULT_DATABASE, Database, Json, open_store, parse_gpus, parse_timeout, parse_vary
 from cubisect.cli.output import print_json, say
-from cubisect.cli.records import Campaign
+from cubisect.cli.records import Campaign, Trial
 from cubisect.errors import ExitCode, InputError
-from cubisect.report.terminal import analysis_view, comparison_table
+from cubisect.outcome import FAILURES
+from cubisect.report.terminal import analysis_view, comparison_table, isolation_view
 from cubisect.search.explore import Machine
-from cubisect.search.followups import run_controls, run_witness_test
+from cubisect.search.followups import isolation_domains, run_controls, run_isolation, run_witness_test
+
+ISOLATE_EPILOG = """
+Examples:
+
+  bisect isolate 17                              every axis, context axes included
+
+  bisect isolate 17 --axis size_spread --axis neighbours=0:2
+"""
 
 ANALYZE_EPILOG = """
 Examples:
@@ -94,6 +104,41 @@ def control(
         print_json({**effect.to_json(), "campaign": chosen.name, "simulated": chosen.simulated})
     else:
         say(console, ("SIMULATED: " if chosen.simulated else "") + effect.answer)
+
+
+def isolate(
+    trial: Trial,
+    budget: Annotated[int, typer.Option(min=10, help="Most trials to spend.")] = 1500,
+    axis: Annotated[
+        list[str] | None, typer.Option("--axis", metavar="AXIS[=LO:HI|a,b]", help="Only these axes; several times.")
+    ] = None,
+    error: Annotated[float, typer.Option(help="Probability that any verdict is wrong, at most.")] = 0.05,
+    lanes: Lanes = None,
+    gpus: Gpus = None,
+    timeout: Timeout = "auto",
+    db: Database = str(DEFAULT_DATABASE),
+    json: Json = False,
+) -> None:
+    """Vary one factor at a time around a failing trial: which are needed, which irrelevant, which make it worse?"""
+    if not 0 < error < 0.5:
+        raise InputError(f"--error {error}: give a probability above 0 and below 0.5")
+    only = parse_vary(axis)
+    store = open_store(db)
+    record = store.trial(trial)
+    if record.outcome not in FAILURES:
+        raise InputError(
+            f"trial {record.ref} ended {record.outcome}: isolate needs a failing one; type `bisect trials`"
+        )
+    console = Console(stderr=json)
+    machine = Machine(lanes=lanes, gpus=parse_gpus(gpus), timeout_s=parse_timeout(timeout))
+    domains = isolation_domains(record.spec.point, only)
+    planner = Isolation(record.spec.point, domains=domains, error=error, budget=budget)
+    listen = run_line(console, total=budget)
+    result = run_isolation(store, store.campaign(record.campaign), record, machine, planner, listen)
+    if json:
+        print_json({**result.to_json(), "trial": record.ref, "simulated": record.simulated})
+    else:
+        console.print(isolation_view(result, record))
 
 
 def compare(

@@ -24,6 +24,7 @@ _COMMANDS: tuple[tuple[str, Callable[..., Any], str], ...] = (
     ("Run", explore.explore, explore.EPILOG),
     ("Run", replay.replay, replay.EPILOG),
     ("Run", analyze.control, analyze.CONTROL_EPILOG),
+    ("Run", analyze.isolate, analyze.ISOLATE_EPILOG),
     ("Look", analyze.analyze, analyze.ANALYZE_EPILOG),
     ("Look", analyze.compare, ""),
     ("Look", records.campaigns, ""),

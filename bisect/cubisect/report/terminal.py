@@ -8,7 +8,9 @@ from rich.table import Table
 from rich.text import Text
 
 from cubisect.analysis.compare import Comparison
+from cubisect.analysis.factors import Isolated
 from cubisect.analysis.frame import failed, mapping
+from cubisect.analysis.levels import Role
 from cubisect.analysis.rates import failure_rates
 from cubisect.analysis.regions import regions
 from cubisect.analysis.summary import Analysis
@@ -141,6 +143,21 @@ def analysis_view(analysis: Analysis) -> RenderableType:
         )
     limits = Text("Limits of this evidence: " + analysis.limits.answer, style="dim")
     return Group(title, Text(), table, limits)
+
+
+def isolation_view(result: Isolated, record: TrialRecord) -> RenderableType:
+    """Return which factors a failure needs, the needed ones first."""
+    title = Text(f"{record.ref}: {record.signature_title}", style="bold")
+    if record.simulated:
+        title.append(f"  {SIMULATED}", style="bold yellow")
+    table = Table(box=None, padding=(0, 1), show_header=False)
+    table.add_column(no_wrap=True, style="bold")
+    table.add_column(overflow="fold")
+    for role in Role:
+        for factor in result.factors:
+            if factor.role is role and role is not Role.NOT_TRIED:
+                table.add_row(str(role), factor.answer)
+    return Group(title, table, Text(), Text(result.answer))
 
 
 def comparison_table(comparison: Comparison) -> RenderableType:

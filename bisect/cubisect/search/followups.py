@@ -1,17 +1,21 @@
-"""Fresh trials that a recorded campaign calls for: the witness test of monotonicity, and matched controls."""
+"""Fresh trials that a recorded campaign calls for: the witness test, matched controls, one factor at a time."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from cubisect.analysis.control import ControlPlan, plan_control
+from cubisect.analysis.factors import Isolated, Isolation, Probe
 from cubisect.analysis.witness import WitnessPair, plan_witness_test
 from cubisect.errors import InputError
-from cubisect.search.explore import Machine
+from cubisect.outcome import Outcome
+from cubisect.search.explore import Machine, local_engine
+from cubisect.search.recorder import Recorder
 from cubisect.search.replays import run_on_machine
-from cubisect.space import Point
+from cubisect.space import AXES, NumericAxis, Point, Range, Value
 from cubisect.store import Campaign, Plan, Store, TrialRecord
 from cubisect.trial import Method, Purpose, TrialSpec, derive_seed
 
+Domain = Range | tuple[Value, ...]
 OnRecord = Callable[[TrialRecord], None]
 
 
@@ -55,6 +59,62 @@ def run_controls(
         )
     plans = [plan for control in chosen for plan in _control_plans(store, campaign, control)]
     return run_on_machine(store, campaign, plans, machine, on_record)
+
+
+def run_isolation(
+    store: Store,
+    campaign: Campaign,
+    trial: TrialRecord,
+    machine: Machine,
+    isolation: Isolation,
+    on_record: OnRecord | None = None,
+) -> Isolated:
+    """Run what `isolation` asks for around a failing trial until it is done, and return what the failure needs."""
+    recorder = Recorder(store, campaign, local_engine(campaign, machine))
+    running: dict[int, Probe] = {}
+    asked = 0
+    try:
+        while not isolation.done:
+            while recorder.has_room() and (probes := isolation.next_probes()):
+                asked += 1
+                running[asked] = probes[0]
+                recorder.start(_probe_plan(trial, probes[0], asked), asked)
+            finished = recorder.poll()
+            if finished is None:
+                continue
+            record, tag = finished
+            isolation.update(running.pop(tag or 0), Outcome(record.outcome or Outcome.INCONCLUSIVE))
+            if on_record is not None:
+                on_record(record)
+    finally:
+        recorder.close()
+    return isolation.result()
+
+
+def isolation_domains(point: Point, only: Mapping[str, Domain | None]) -> dict[str, Domain]:
+    """Return what `isolate` may try: the axes of `only` (None: all of the axis); with none named, every axis but ranks.
+
+    Ranks need as many GPUs, or sharing, so they are tried when they are named.
+    """
+    held = [name for name in AXES if name not in only] if only else ["ranks"]
+    domains: dict[str, Domain] = {name: domain for name, domain in only.items() if domain is not None}
+    for name in held:
+        own = getattr(point, name)
+        domains[name] = Range(low=own, high=own) if isinstance(AXES[name], NumericAxis) else (own,)
+    return domains
+
+
+def _probe_plan(trial: TrialRecord, probe: Probe, run: int) -> Plan:
+    own = trial.spec
+    seed = derive_seed(own.seed, "isolate", trial.number, run) if probe.new_batch else own.seed
+    keeps_batch = own.descriptors is not None and not probe.new_batch
+    spec = TrialSpec.at(
+        probe.point,
+        seed=seed,
+        run_seed=derive_seed(own.run_seed, "isolate", trial.number, run),
+        descriptors=own.descriptors if keeps_batch else None,
+    )
+    return Plan(spec=spec, purpose=Purpose.ISOLATE, origin=None, parent=trial.number)
 
 
 def _witness_plans(campaign: Campaign, pairs: list[WitnessPair]) -> list[Plan]:
