@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -81,28 +82,42 @@ class Ended:
         return self.reports[0]
 
 
+HANG_S = 0.5
+"""How long a process must stay where it is to count as hanging; its start does not count."""
+
+
 def run_in_child(
     driver: str,
     specs: TrialSpec | Sequence[TrialSpec],
     *,
-    timeout_s: float = 30.0,
+    hangs_in: str | None = None,
     env: Mapping[str, str] | None = None,
     barrier: bool = False,
 ) -> Ended:
-    """Run trials, one after the other, in a fresh process; waits at a barrier are steps called ``wait``."""
+    """Run trials, one after the other, in a fresh process; waits at a barrier are steps called ``wait``.
+
+    With `hangs_in`, a step such as ``submit 3``, the process is killed half a second after it, if it still runs.
+    """
     chosen = [specs] if isinstance(specs, TrialSpec) else specs
     ended = Ended()
     packed = json.dumps([spec.to_json() for spec in chosen])
     command = [sys.executable, "-c", CHILD, driver, "barrier" if barrier else "alone"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env) as process:
-        try:
-            out, _ = process.communicate(packed, timeout=timeout_s)
-            ended.returncode = process.returncode
-        except subprocess.TimeoutExpired:
-            ended.state = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0]
-            process.kill()
-            out, _ = process.communicate()
-    for kind, _, rest in (line.partition(" ") for line in out.splitlines()):
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(packed)
+        process.stdin.close()
+        lines = []
+        for line in process.stdout:
+            lines.append(line.strip())
+            if hangs_in is not None and lines[-1] == f"step {hangs_in}":
+                time.sleep(HANG_S)
+                ended.state = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0]
+                ended.returncode = process.poll()
+                process.kill()
+    if hangs_in is None:
+        ended.returncode = process.returncode
+    for kind, _, rest in (line.partition(" ") for line in lines):
         match kind:
             case "step":
                 label, number = rest.split()

@@ -63,7 +63,7 @@ def on_every_axis(trial: MakeTrial, in_child: InChild, somewhere: dict[str, str]
     """One report for each of `AXIS_VALUES`, by batch and by copies, all from one process."""
     names = [f"{name} {method}" for name in AXIS_VALUES for method in ("batch", "percopy")]
     specs = [trial(method=name.rpartition(" ")[2], **SMALL | AXIS_VALUES[name.rpartition(" ")[0]]) for name in names]
-    ended = in_child("cuda", specs, env=somewhere, timeout_s=100)
+    ended = in_child("cuda", specs, env=somewhere)
     assert (ended.returncode, ended.unfit) == (0, [])
     return dict(zip(names, ended.reports, strict=True))
 
@@ -136,7 +136,7 @@ def test_a_submission_that_waits_for_a_blocked_stream_is_let_go_on(
     trial: MakeTrial, in_child: InChild, fake_cuda: FakeCuda
 ) -> None:
     """Or the trial would wait for itself, and its hang would be our doing."""
-    ended = in_child("cuda", trial(**SMALL, stream_state="blocked"), env=fake_cuda(fault="full"), timeout_s=10)
+    ended = in_child("cuda", trial(**SMALL, stream_state="blocked"), env=fake_cuda(fault="full"))
     assert (ended.report.cuda_error, ended.report.mismatched_bytes) == (0, 0)
     assert 0.9 < ended.report.seconds["submit"] < 5
 
@@ -175,7 +175,7 @@ def on_invalid(trial: MakeTrial, in_child: InChild, somewhere: dict[str, str]) -
         trial(invalid=kind, direction=direction, abi=int(abi), method=method, seed=7, chunk=100, **SMALL)
         for kind, direction, abi, method in keys
     ]
-    ended = in_child("cuda", specs, env=somewhere, timeout_s=100)
+    ended = in_child("cuda", specs, env=somewhere)
     assert (ended.returncode, ended.unfit) == (0, [])
     return dict(zip(keys, zip(specs, ended.reports, strict=True), strict=True))
 
@@ -250,7 +250,7 @@ def test_a_death_in_the_call_is_attributed_to_its_submission(
 
 @pytest.mark.parametrize(("kind", "state"), [("spin", "R"), ("block", "S")])
 def test_a_hang_in_the_call(kind: str, state: str, trial: MakeTrial, in_child: InChild, fake_cuda: FakeCuda) -> None:
-    ended = in_child("cuda", trial(**SMALL), env=fake_cuda(fault=kind), timeout_s=1.5)
+    ended = in_child("cuda", trial(**SMALL), env=fake_cuda(fault=kind), hangs_in="submit 1")
     assert ended.returncode is None
     assert ended.steps[-1] == ("submit", 1)
     assert ended.state == state
