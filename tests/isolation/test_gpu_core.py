@@ -11,8 +11,7 @@ PID = 4711
 
 def listen(pipe: Path, core: Path) -> threading.Thread:
     """Wait for the trigger as the driver does, then write the core."""
-    fd = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
-    os.set_blocking(fd, True)
+    fd = os.open(pipe, os.O_RDWR)  # with a writer, so that reading waits
 
     def serve() -> None:
         if os.read(fd, 16):
