@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cubisect.errors import InputError
-from cubisect.space import Point
+from cubisect.space import MAX_DESCRIPTORS, Point
 
 Int64 = NDArray[np.int64]
 Float64 = NDArray[np.float64]
@@ -57,9 +57,15 @@ class Descriptors:
 
     @classmethod
     def unpack(cls, text: str) -> "Descriptors":
-        """Return the descriptors that `pack` wrote."""
-        raw = np.frombuffer(zlib.decompress(base64.b64decode(text)), dtype="<i8").astype(np.int64)
-        source, destination, sizes = raw.reshape(3, -1)
+        """Return the descriptors that `pack` wrote; raise `InputError` for anything else."""
+        try:
+            stream = zlib.decompressobj()
+            unpacked = stream.decompress(base64.b64decode(text, validate=True), 24 * MAX_DESCRIPTORS)
+            if not stream.eof:
+                raise ValueError(f"cut short, or more than {MAX_DESCRIPTORS} descriptors")  # noqa: TRY301
+            source, destination, sizes = np.frombuffer(unpacked, dtype="<i8").astype(np.int64).reshape(3, -1)
+        except (ValueError, zlib.error) as error:
+            raise InputError(f"packed descriptors cannot be read ({error}); take them from an exported case") from error
         return cls(source, destination, sizes)
 
     def take(self, index: Int64) -> "Descriptors":

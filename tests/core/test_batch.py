@@ -1,6 +1,8 @@
 """From a point and a seed to a batch: exact, reproducible to the byte, never overlapping."""
 
+import base64
 import hashlib
+import zlib
 from typing import Any
 
 import numpy as np
@@ -327,6 +329,23 @@ def test_descriptors_survive_packing(triples: list[tuple[int, int, int]]) -> Non
     back = Descriptors.unpack(given_.pack())
     for name in ("source", "destination", "sizes"):
         assert np.array_equal(getattr(back, name), getattr(given_, name))
+
+
+@pytest.mark.parametrize("text", ["", "not base64!", "AAAA", rows((1, 2, 3)).pack()[:-8], "é"])
+def test_a_broken_package_is_an_input_error(text: str) -> None:
+    with pytest.raises(InputError, match="packed descriptors cannot be read"):
+        Descriptors.unpack(text)
+
+
+def test_a_package_never_unfolds_into_more_than_the_largest_batch() -> None:
+    bomb = base64.b64encode(zlib.compress(bytes(100 * MIB))).decode()
+    with pytest.raises(InputError, match="more than 1048576 descriptors"):
+        Descriptors.unpack(bomb)
+
+
+def test_the_largest_batch_survives_packing() -> None:
+    column = np.arange(1 << 20, dtype=np.int64)
+    assert len(Descriptors.unpack(Descriptors(column, column, column).pack())) == 1 << 20
 
 
 @pytest.mark.parametrize(

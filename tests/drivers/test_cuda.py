@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from cubisect import drivers
+from cubisect.errors import UnfitEnvironmentError
 from cubisect.outcome import DriverReport, Evidence, Outcome, Phase, ResultState, classify
 from cubisect.space import AXES, MIB, Point, Range, Space
 from cubisect.trial import TrialSpec
@@ -369,6 +371,14 @@ def test_a_neighbour_works_and_ticks(kind: str, work: str, fake_cuda: FakeCuda, 
     )
     assert done.stdout == "three ticks\n"
     assert sum(line.startswith(work) for line in log.read_text().splitlines()) == 24
+
+
+def test_without_cuda_python_the_driver_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.startswith("cubisect.drivers.cuda")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "cuda.bindings", None)
+    with pytest.raises(UnfitEnvironmentError, match=r"pip install 'cuda-python>=13'.*sim:vllm-49276"):
+        drivers.load("cuda")
 
 
 def test_loading_the_driver_does_not_touch_the_gpu(fake_cuda: FakeCuda) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from cubisect.drivers.base import Driver
 from cubisect.drivers.fault_models import MODELS, check_model
-from cubisect.errors import InputError, choices
+from cubisect.errors import InputError, UnfitEnvironmentError, choices
 
 DEFAULT_SIMULATED = "sim:vllm-49276"
 """What ``--driver auto`` takes on a machine without a usable GPU."""
@@ -26,13 +26,11 @@ def load(name: str) -> Driver:
 
     Raises:
         InputError: no such driver, or its fault model is broken.
+        UnfitEnvironmentError: cuda-python cannot be imported.
     """
     kind, _, rest = name.partition(":")
     if name == "cuda":
-        from cubisect.drivers.cuda import CudaDriver  # noqa: PLC0415  (cuda-python is imported only when asked for)
-
-        cuda: Driver = CudaDriver()
-        return cuda
+        return _cuda()
     if kind == "sim" and rest:
         return _simulated(rest)
     if kind == "driver" and ":" in rest:
@@ -41,6 +39,18 @@ def load(name: str) -> Driver:
             return driver
         raise InputError(f"{name} is no driver: it lacks name, simulated, warm_up, run or environment")
     raise InputError(f"unknown driver {name!r}; allowed are auto, {choices(names())}, sim:package.module:Class")
+
+
+def _cuda() -> Driver:
+    try:
+        from cubisect.drivers.cuda import CudaDriver  # noqa: PLC0415  (cuda-python is imported only when asked for)
+    except ImportError as error:
+        raise UnfitEnvironmentError(
+            f"driver cuda needs cuda-python 13: {error}; type `pip install 'cuda-python>=13'`, or use --driver "
+            f"{DEFAULT_SIMULATED}"
+        ) from error
+    driver: Driver = CudaDriver()
+    return driver
 
 
 def _simulated(name: str) -> Driver:
