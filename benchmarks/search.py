@@ -38,6 +38,7 @@ ABLATIONS = {
     "no-axis": Rules(axis=False),
     "no-turns": Rules(turns=False),
     "no-level": Rules(level=False),
+    "no-doubt": Rules(doubt=False),
     "no-directions": Rules(directions=False),
     "explore-10": Rules(explore_share=0.1),
 }
@@ -61,6 +62,7 @@ class Task:
     seed: int
     budgets: tuple[int, ...]
     batch: int = 1
+    stop_at: float = float("inf")
 
 
 def sampler_for(name: str, model: Model, seed: int) -> optuna.samplers.BaseSampler:
@@ -76,7 +78,9 @@ def sampler_for(name: str, model: Model, seed: int) -> optuna.samplers.BaseSampl
 
 
 def run(task: Task) -> list[dict[str, Any]]:
-    """Run a task and return one record per budget."""
+    """Run a task and return one record per budget; none when the time for the benchmark is up."""
+    if time.time() > task.stop_at:
+        return []
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     model = MODELS[task.model]
     encoding = Encoding(model.space)
@@ -229,6 +233,7 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--samplers", default="boundary,sobol,random,tpe,gp,cmaes,aepsych")
     parser.add_argument("--batch", type=int, default=1, help="trials that run side by side")
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="start no further run after this time")
     parser.add_argument("--ablation", action="store_true", help=f"leave parts out: {', '.join(ABLATIONS)}")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--picture", type=Path)
@@ -268,17 +273,21 @@ def main() -> None:
     budgets = tuple(int(b) for b in options.budgets.split(","))
     seeds = range(options.first_seed, options.first_seed + options.seeds)
     tasks = [
-        Task(model, sampler, seed, budgets, options.batch)
-        for model, seed, sampler in product(chosen_models(options.models), seeds, chosen_samplers(options))
+        Task(model, sampler, seed, budgets, options.batch, time.time() + 60 * options.minutes)
+        for seed, model, sampler in product(seeds, chosen_models(options.models), chosen_samplers(options))
     ]
     started = time.perf_counter()
     with ProcessPoolExecutor(options.jobs) as pool:
         records = [record for records in pool.map(run, tasks) for record in records]
     for metric, budget in [*product(["f1"], budgets), *product(["boundary_octaves", "brier"], budgets[-1:])]:
         print(table(records, metric, budget), end="\n\n")
-    print(f"SIMULATED; {len(list(seeds))} seeds, mean ± standard error (worst); {time.perf_counter() - started:.0f} s")
+    print(
+        f"SIMULATED; {len(records)} of {len(tasks) * len(budgets)} results, mean ± standard error (worst); "
+        f"{time.perf_counter() - started:.0f} s"
+    )
     if options.json:
-        options.json.write_text(json.dumps({"simulated": True, "argv": sys.argv[1:], "records": records}) + "\n")
+        rounded = [{k: round(v, 4) if isinstance(v, float) else v for k, v in r.items()} for r in records]
+        options.json.write_text(json.dumps({"simulated": True, "argv": sys.argv[1:], "records": rounded}) + "\n")
     if options.picture:
         draw(records, options.picture)
 

@@ -16,7 +16,7 @@ from cubisect.search.boundary.encoding import Encoding, Float, Rows
 from cubisect.search.boundary.sobol import uniform_rows
 
 FRESH_POINTS = 20_000
-LINES = 40
+LINES = 24
 STEP_OCTAVES = 0.125
 WORST_OCTAVES = 4.0
 """Error of a boundary that is not predicted at all."""

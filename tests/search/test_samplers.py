@@ -144,7 +144,7 @@ def test_two_streams_of_one_seed_explore_different_points() -> None:
 def test_a_hang_that_costs_its_deadline_gets_fewer_turns() -> None:
     def run(hang_s: float) -> int:
         asked = search("boundary", PRIMARY, 0)
-        for _ in range(200):
+        for _ in range(110):
             trial = asked.ask()
             outcome = two_kinds(PRIMARY.point(trial.params), trial.number)
             asked.outcomes.append(outcome)

@@ -85,6 +85,7 @@ class ExploreSampler(SpaceSampler):
         self._seed, self._sobol = seed, sobol
         self._encoding = Encoding(space)
         self._explorer = Explorer(self._encoding, seed)
+        self._counted: dict[str, tuple[int, int]] = {}  # study: trials looked at, and explored among them
 
     def choose(self, study: optuna.Study, trial: FrozenTrial) -> tuple[dict[str, Any], TrialPlan]:
         """Return the next point of the sequence: as many as were explored before it, enqueued trials not counted."""
@@ -92,8 +93,12 @@ class ExploreSampler(SpaceSampler):
         return self._encoding.coordinates(row), TrialPlan(origin=Origin.EXPLORE)
 
     def _explored(self, study: optuna.Study, trial: FrozenTrial) -> int:
-        others = study.get_trials(deepcopy=False)
-        return sum(t.number < trial.number and plan_of(t).origin is Origin.EXPLORE for t in others)
+        """Return how many trials before this one were explored."""
+        seen, explored = self._counted.get(study.study_name, (0, 0))
+        earlier = study.get_trials(deepcopy=False)[seen : trial.number]
+        explored += sum(plan_of(t).origin is Origin.EXPLORE for t in earlier)
+        self._counted[study.study_name] = (trial.number, explored)
+        return explored
 
     def _random(self, number: int) -> Float:
         return random_row(self._encoding, np.random.default_rng([self._seed, number]))

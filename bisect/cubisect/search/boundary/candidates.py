@@ -28,6 +28,16 @@ def candidate_rows(history: History, code: int, rng: np.random.Generator) -> Row
     return np.concatenate([uniform, redrawn[encoding.feasible(redrawn)]])
 
 
+def moved_failure(history: History, code: int, rng: np.random.Generator) -> Float:
+    """Return a feasible row that differs from a failure of a kind in one to three axes, drawn at random."""
+    encoding = history.encoding
+    while True:
+        rows = redraw(encoding, draw_failures(history, code, 16, rng), rng)
+        good = rows[encoding.feasible(rows)]
+        if len(good):
+            return np.asarray(good[0])
+
+
 def redraw(encoding: Encoding, rows: Rows, rng: np.random.Generator) -> Rows:
     """Return copies of rows in which one to three axes are drawn anew, a few of them rounded to powers of two."""
     count, width = rows.shape

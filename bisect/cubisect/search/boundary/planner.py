@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cubisect.search.boundary.axis import next_probe
-from cubisect.search.boundary.candidates import candidate_rows
+from cubisect.search.boundary.candidates import candidate_rows, moved_failure
 from cubisect.search.boundary.encoding import Encoding, Float
 from cubisect.search.boundary.forest import Forest
 from cubisect.search.boundary.history import History, Proposal
@@ -24,8 +24,16 @@ EXPLORE_SHARE = 0.3
 BISECTABLE = 0.55
 """A failure seen less often than this cannot be bisected along a line: the passes on it mean too little."""
 
+LEAST_DOUBT, DOUBT_OF_FLAKY = 0.05, 0.65
+"""Share of model steps that move a known failure at random, whatever the model is certain of, and how much it grows
+with the share of passes among repeats: trees that gave a named value up after one pass would never look there again."""
+
 GOLDEN = 0.6180339887498949
 """Multiples of it, modulo 1, fill the unit interval evenly from the first one on."""
+
+
+HEAD_START = 5
+"""Added to the failures of every kind when they take turns, so that the newest one does not take all of them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +46,7 @@ class Rules:
     turns: bool = True
     level: bool = True
     directions: bool = True
+    doubt: bool = True
     cost: bool = True
 
 
@@ -91,7 +100,11 @@ class Planner:
 
     def _model(self, rates: Float, rng: np.random.Generator) -> Float:
         """Return the candidate at which it is least certain whether a kind of failure happens."""
-        code = self._turn(np.arange(1, len(rates) + 1), self.history.origins[Origin.MODEL])
+        step = self.history.origins[Origin.MODEL]
+        code = self._turn(np.arange(1, len(rates) + 1), step)
+        doubt = LEAST_DOUBT + DOUBT_OF_FLAKY * (1.0 - rates[code - 1])
+        if self.rules.doubt and rng.random() < doubt:
+            return moved_failure(self.history, code, rng)
         rows = candidate_rows(self.history, code, rng)
         shares = self._forest.probabilities(self.history, rows)
         level = rates[code - 1] / 2 if self.rules.level else 0.5
@@ -101,11 +114,15 @@ class Planner:
         return np.asarray(rows[np.argmax(score)])
 
     def _turn(self, codes: np.ndarray, step: int) -> int:
-        """Return the kind whose turn it is; a kind that costs more (a hang, its deadline) has fewer turns."""
+        """Return the kind whose turn it is: rarer for one with many failures on record, and for one that costs more.
+
+        So a kind that is met late catches up, and a hang, which costs its deadline, does not eat the time.
+        """
         if not self.rules.turns:
             return int(codes[0])
+        hits = np.array([len(self.history.failures[code]) for code in codes]) + HEAD_START
         costs = self.history.mean_costs()[codes] if self.rules.cost else np.ones(len(codes))
-        weights = 1.0 / np.sqrt(costs)
+        weights = 1.0 / (hits * np.sqrt(costs))
         reached = np.cumsum(weights) / weights.sum()
         return int(codes[np.searchsorted(reached, (step + 1) * GOLDEN % 1.0, side="right").clip(0, len(codes) - 1)])
 
