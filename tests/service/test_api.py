@@ -1,12 +1,16 @@
 """The HTTP API and the pages over recorded campaigns."""
 
 import csv
+import io
 import json
+import zipfile
+from pathlib import Path
 
 import httpx
 import pytest
 
 from cubisect.outcome import FAILURES
+from cubisect.reproduce.case import read_case
 from cubisect.service.failure_map import QUANTITIES
 from service.conftest import Running
 
@@ -189,3 +193,24 @@ def test_openapi_names_every_route_of_the_api(server: Running) -> None:
 
 def test_an_unknown_method(server: Running) -> None:
     assert httpx.delete(f"{server.url}/api/campaigns/band").status_code == 405
+
+
+def test_reproducer(server: Running, tmp_path: Path) -> None:
+    found = server.reader.get("/api/campaigns/band/trials", params={"outcome": "segfault", "limit": 1}).json()[0]
+    path = f"/campaigns/band/trials/{found['number']}/reproducer.zip"
+    assert f'href="{path}"' in server.reader.get(path.removesuffix("/reproducer.zip")).text
+    answer, again = server.reader.get(path), server.reader.get(path)
+    assert answer.content == again.content
+    assert answer.headers["content-type"] == "application/zip"
+    archive = zipfile.ZipFile(io.BytesIO(answer.content))
+    folder = f"band-{found['number']}"
+    assert {f"{folder}/case.json", f"{folder}/reproduce.c"} <= set(archive.namelist())
+    (tmp_path / "case.json").write_bytes(archive.read(f"{folder}/case.json"))
+    case = read_case(tmp_path / "case.json")
+    assert case.simulated
+    assert case.spec.point.values() == found["point"]
+
+
+def test_a_trial_that_passed_has_no_reproducer_on_its_page(server: Running) -> None:
+    found = server.reader.get("/api/campaigns/band/trials", params={"outcome": "ok", "limit": 1}).json()[0]
+    assert "reproducer.zip" not in server.reader.get(f"/campaigns/band/trials/{found['number']}").text

@@ -42,7 +42,9 @@ def known_campaign(service: ServiceOf, name: Name) -> str:
     return service.records.recorded(name).name
 
 
-router = APIRouter(prefix="/api", tags=["campaigns"])
+_INVALID: dict[int | str, dict[str, Any]] = {422: {"model": ProblemModel, "description": "a value is not allowed"}}
+
+router = APIRouter(prefix="/api", tags=["campaigns"], responses=_INVALID)
 
 
 @router.get("/campaigns")

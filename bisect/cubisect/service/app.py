@@ -35,13 +35,14 @@ def create_app(
     *,
     host: str = DEFAULT_HOST,
     names: Iterable[str] = (),
+    create: bool = False,
     launcher: Launcher | None = None,
 ) -> FastAPI:
     """Return the application over one database.
 
     `host` is the address that it will be served on; `names` are further host names under which it is reached. Without a
-    `token` one is drawn, which only a loopback address may have. `launcher` runs campaigns; by default the command line
-    of this installation.
+    `token` one is drawn, which only a loopback address may have. `create` makes a missing SQLite file. `launcher` runs
+    campaigns; by default through the command line of this installation.
 
     Raises:
         StoreError: the database cannot be opened.
@@ -49,7 +50,7 @@ def create_app(
     """
     access = access_for(host, token, secrets.token_urlsafe(24), names)
     launcher = launcher or Launcher(store_url)
-    store = Store.open(store_url)
+    store = Store.open(store_url, create=create)
     service = Service(records=Records(store, launcher), launcher=launcher, access=access)
 
     @asynccontextmanager

@@ -54,6 +54,7 @@ class Service:
         """
         recorded = self.records.recorded(name)
         self.launcher.start(recorded.name, request.arguments(recorded.name))
+        self.records.count_anew()
 
     def stop(self, name: str) -> None:
         """Stop a campaign that this server runs.
@@ -62,6 +63,7 @@ class Service:
             InputError: there is none of that name, or this server does not run it.
         """
         self.launcher.stop(self.records.recorded(name).name)
+        self.records.count_anew()
 
     def _await_record(self, name: str) -> None:
         deadline = time.monotonic() + START_WAIT_S

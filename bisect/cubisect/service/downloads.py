@@ -1,12 +1,23 @@
-"""What can be taken away: trials as CSV, the report, a reproducer."""
+"""What can be taken away: trials as CSV, a reproducer. All is made in memory: no request reaches the file system."""
+
+import io
+import zipfile
+from collections.abc import Iterable, Mapping
 
 from fastapi import APIRouter
 from fastapi.responses import Response
 
-from cubisect.service.api import Name
+from cubisect.outcome import Outcome
+from cubisect.reproduce.case import Case, Tally
+from cubisect.reproduce.export import files_of, timeout_of
+from cubisect.service.api import Name, Number
 from cubisect.service.context import ServiceOf, download_headers
+from cubisect.trial import Purpose
 
 router = APIRouter(include_in_schema=False)
+
+ZIP_DATE = (1980, 1, 1, 0, 0, 0)
+"""The date of every file in a reproducer: equal trials give equal archives."""
 
 
 @router.get("/campaigns/{name}/trials.csv")
@@ -14,3 +25,32 @@ def trials_csv(service: ServiceOf, name: Name) -> Response:
     """Return every finished trial, every column, as CSV."""
     text = service.records.frame(name).to_csv(index=False)
     return Response(text, media_type="text/csv", headers=download_headers(f"{name}.csv"))
+
+
+@router.get("/campaigns/{name}/trials/{number}/reproducer.zip")
+def reproducer(service: ServiceOf, name: Name, number: Number) -> Response:
+    """Return the stand-alone programs that show a trial's failure, as `bisect reproduce` writes them."""
+    record = service.records.record(name, number)
+    snapshot = service.records.snapshot(name)
+    case = Case.of(
+        record,
+        environment=service.records.recorded(name).environment,
+        batch_runs=_tally(snapshot.of_parent(number, Purpose.REPLICATE)),
+        control_runs=_tally(snapshot.of_parent(number, Purpose.CONTROL)),
+    )
+    folder = f"{name}-{number}"
+    archive = _zipped(folder, files_of(case, timeout_s=timeout_of(record)))
+    return Response(archive, media_type="application/zip", headers=download_headers(f"{folder}.zip"))
+
+
+def _tally(counts: Mapping[str, int]) -> Tally:
+    outcomes: Iterable[Outcome] = (Outcome(outcome) for outcome, count in counts.items() for _ in range(count))
+    return Tally.of(outcomes)
+
+
+def _zipped(folder: str, files: Mapping[str, str]) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for file, text in sorted(files.items()):
+            archive.writestr(zipfile.ZipInfo(f"{folder}/{file}", ZIP_DATE), text, zipfile.ZIP_DEFLATED)
+    return buffer.getvalue()

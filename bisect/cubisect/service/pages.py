@@ -35,6 +35,8 @@ templates.env.globals.update(glyphs=GLYPHS, failures=sorted(FAILURES), version=v
 
 SEE_OTHER = 303
 
+_BY_SIZE = ("count_below_", "bytes_below_", "crossings_")
+
 
 def page(request: Request, template: str, status: int = 200, **values: Any) -> Response:
     """Return a page; every one knows whether its reader has signed in."""
@@ -118,7 +120,8 @@ def _asked(shown: CampaignModel) -> dict[str, str]:
         "sampler": shown.sampler,
         "seed": str(shown.seed),
         "created": moment_text(shown.created_at),
-        "held": ", ".join(f"{name}={value}" for name, value in fixed.items()) or "every other axis at its default",
+        "other axes": ", ".join(f"{name}={value}" for name, value in fixed.items())
+        or "every other axis at its default",
     }
 
 
@@ -142,6 +145,8 @@ def trial(request: Request, service: ServiceOf, name: Name, number: Number) -> R
         trial=detail,
         ending=_ending(detail),
         departures=departures or {"every axis": "at its default"},
+        batch={name: value for name, value in detail.features.items() if not name.startswith(_BY_SIZE)},
+        by_size={name: value for name, value in detail.features.items() if name.startswith(_BY_SIZE)},
     )
 
 
@@ -237,7 +242,9 @@ def compare(request: Request, service: ServiceOf, a: str | None = None, b: str |
     """Show what changed between two campaigns."""
     comparison = service.records.side_by_side(a, b) if a and b else None
     names = [listed.name for listed in service.records.campaigns()]
-    return page(request, "compare.html", names=names, a=a, b=b, comparison=comparison)
+    sides = (comparison.before, comparison.after) if comparison else ()
+    simulated = sorted({side.driver for side in sides if side.simulated})
+    return page(request, "compare.html", names=names, a=a, b=b, comparison=comparison, simulated_drivers=simulated)
 
 
 def state_text(progress: ProgressModel) -> str:

@@ -81,11 +81,15 @@ class Records:
         own = {"seed": campaign.seed, "environment": campaign.environment, "space": campaign.space.to_json()}
         return CampaignModel.model_validate({**self._standing(self._summary(name)), **own})
 
+    def count_anew(self) -> None:
+        """Let the next answer be counted in the store, after something was started or stopped."""
+        self._summaries = (-math.inf, [])
+
     def _summary(self, name: str) -> CampaignSummary:
         for summary in self._counted():
             if summary.name == name:
                 return summary
-        self._summaries = (-math.inf, [])
+        self.count_anew()
         self.recorded(name)
         return next(summary for summary in self._counted() if summary.name == name)
 
@@ -173,7 +177,7 @@ class Records:
         return SideBySide(
             before=self.campaign(before),
             after=self.campaign(after),
-            changes=(comparison.overall, *comparison.changes),
+            changes=[change for change in (comparison.overall, *comparison.changes) if change is not None],
             environment=_differences(self.recorded(before).environment, self.recorded(after).environment),
             signatures=_joined(self.snapshot(before).signatures(), self.snapshot(after).signatures()),
         )

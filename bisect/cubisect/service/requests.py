@@ -1,7 +1,7 @@
 """What a person may ask the server to run, checked field by field, and the command line it becomes."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from cubisect.drivers.fault_models import MODELS
 from cubisect.errors import InputError, choices
 from cubisect.search.samplers import SAMPLERS
-from cubisect.space import Range, axis_named, parse_domain
+from cubisect.space import AXES, Range, axis_named, parse_domain
 from cubisect.workloads import WORKLOADS
 
 DRIVERS = ("auto", "cuda", *(f"sim:{name}" for name in MODELS))
@@ -21,7 +21,12 @@ NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$"
 
 Name = Annotated[str, Field(pattern=NAME_PATTERN, description="letters, digits, dot, dash and underscore")]
 Budget = Annotated[int, Field(ge=1, le=10_000_000, description="trials that run the batch call")]
-Axes = Annotated[dict[str, str], Field(max_length=64)]
+Axes = Annotated[dict[str, str], Field(max_length=len(AXES), json_schema_extra={"propertyNames": {"enum": list(AXES)}})]
+
+
+def _choice(values: Iterable[str]) -> Any:
+    """Return a field whose description lists what is allowed; a validator says it to whoever errs."""
+    return Field(json_schema_extra={"enum": [*values]})
 
 
 class StartRequest(BaseModel):
@@ -30,11 +35,11 @@ class StartRequest(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     name: Name | None = None
-    driver: str = "auto"
+    driver: Annotated[str, _choice(DRIVERS)] = "auto"
     budget: Budget = 500
     seed: Annotated[int, Field(ge=0, lt=1 << 63)] | None = None
-    sampler: str = "boundary"
-    preset: str | None = None
+    sampler: Annotated[str, _choice(SAMPLERS)] = "boundary"
+    preset: Annotated[str, _choice(WORKLOADS)] | None = None
     lanes: Annotated[int, Field(ge=1, le=256)] | None = None
     timeout_s: Annotated[float, Field(gt=0, le=86_400)] | None = None
     fix: Axes = Field(default_factory=dict, examples=[{"direction": "h2d"}])
