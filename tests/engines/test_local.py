@@ -10,11 +10,11 @@ import pytest
 from cubisect.engines.base import Completed, Engine, Job
 from cubisect.engines.local import LocalEngine
 from cubisect.errors import InputError
-from cubisect.isolation import LaneOptions
+from cubisect.isolation import LaneOptions, health
 from cubisect.outcome import Outcome, classify
 from cubisect.space import Point
 from cubisect.trial import TrialSpec
-from support.faulty import Fault, Faulty, trial
+from support.faulty import BrokenGpu, Fault, Faulty, trial
 
 QUICK = LaneOptions(native_stacks=False)
 
@@ -98,6 +98,18 @@ def test_closing_gives_running_trials_up_at_once(make_engine: Callable[..., Loca
     engine.close()
     assert time.monotonic() - began < 5.0
     assert not any(thread.is_alive() for thread in engine._threads)
+
+
+def test_a_gpu_that_fails_its_canaries_pauses_the_campaign(
+    make_engine: Callable[..., LocalEngine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(health, "CANARY_PAUSE_S", 0.0)
+    engine = make_engine(BrokenGpu.name, lanes=1)
+    found = results(engine, [trial(Fault.NONE), trial(Fault.SEGFAULT)])
+    assert [found[key].tainted for key in (0, 1)] == [False, True]
+    with pytest.raises(health.UnfitGpuError, match="GPU 0 is set aside") as raised:
+        engine.next_result(5.0)
+    assert raised.value.tainted == (0, 1)
 
 
 @pytest.mark.parametrize(

@@ -98,6 +98,19 @@ def test_a_process_that_is_dying_at_its_deadline_does_not_hang(
     assert (seen.timed_out, seen.killed_by_us, seen.hang) == (False, False, None)
 
 
+def test_a_process_that_cannot_be_killed_is_recorded(make_lane: MakeLane, monkeypatch: pytest.MonkeyPatch) -> None:
+    lane = make_lane()
+    with monkeypatch.context() as deaf:
+        deaf.setattr(server.Child, "kill", lambda _: None)
+        deaf.setattr("cubisect.isolation.lane.DYING_LIMIT_S", 0.2)
+        seen = lane.run(trial(Fault.SPIN), 0.2)
+    assert seen.hang is not None
+    assert seen.hang.kind is HangKind.UNINTERRUPTIBLE
+    assert classify(seen).outcome is Outcome.HANG
+    assert len(lane.unkillable) == 1
+    assert classify(lane.run(trial(Fault.NONE), 5.0)).outcome is Outcome.OK
+
+
 # -- the fork server ---------------------------------------------------------------------------------------------------
 
 

@@ -131,6 +131,17 @@ class Faulty:
         return DriverReport(seconds={"submit": 0.001})
 
 
+class BrokenGpu(Faulty):
+    """Cannot do even plain copies: its canaries die."""
+
+    name = "driver:support.faulty:BrokenGpu"
+
+    def run(self, spec: TrialSpec, progress: Progress, barrier: Barrier | None = None) -> DriverReport:
+        if spec.method is Method.PERCOPY:
+            enact.null_dereference()
+        return super().run(spec, progress, barrier)
+
+
 def _strikes_at(spec: TrialSpec) -> int:
     """Return the submission in which a fault strikes: the last one, but the last but one of several ranks."""
     return spec.repetition if spec.ranks == 1 else max(spec.repetition - 1, 1)

@@ -11,12 +11,14 @@ from cubisect.engines.base import Completed, Job
 from cubisect.errors import InputError
 from cubisect.isolation import Lane, LaneOptions
 from cubisect.isolation.attendant import Attendant
+from cubisect.isolation.hang import OBSERVE_LIMIT_S
 from cubisect.isolation.health import GpuHealth
+from cubisect.isolation.lane import DYING_LIMIT_S
 from cubisect.isolation.nvml import Nvml
 from cubisect.isolation.resolve import probe_cuda
 
-CLOSE_LIMIT_S = 60.0
-"""A lane ends within seconds of being told to, unless a process on it cannot be killed."""
+CLOSE_LIMIT_S = OBSERVE_LIMIT_S + DYING_LIMIT_S
+"""A lane that is told to end may be looking at a hang, or waiting for a process to die; mostly it ends at once."""
 
 _STOP = None
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from cubisect.isolation.gpu_core import GpuCores
-from cubisect.isolation.hang import GpuUtilisation, observe, process_state
+from cubisect.isolation.hang import NATIVE_STACK_S, GpuUtilisation, observe, process_state
 from cubisect.isolation.neighbours import NeighbourLostError, Neighbours
 from cubisect.isolation.page import RankBarrier
 from cubisect.isolation.server import ANSWER_LIMIT_S, Child, ForkServer, ServerLostError
@@ -108,13 +108,12 @@ class Lane:
 
     def run(self, spec: TrialSpec, deadline_s: float) -> Evidence:
         """Run one trial and return what was seen; at most `deadline_s` seconds, and what ending it takes."""
-        started = self._clock()
+        asked = self._clock()
         try:
-            ranks = self._start(replace(spec, gpu=self.gpu))
+            ranks, started = self._start(replace(spec, gpu=self.gpu))
         except (ServerLostError, NeighbourLostError) as lost:
             self._abandon()
-            return Evidence(infrastructure=str(lost), deadline_s=deadline_s, wall_s=self._clock() - started)
-        started = self._clock()
+            return Evidence(infrastructure=str(lost), deadline_s=deadline_s, wall_s=self._clock() - asked)
         trouble = None
         try:
             self._attend(ranks, started + deadline_s)
@@ -145,8 +144,8 @@ class Lane:
 
     # -- starting ------------------------------------------------------------------------------------------------------
 
-    def _start(self, spec: TrialSpec) -> list[_Rank]:
-        """Return the processes of the trial, told what to do; neighbours are busy by then."""
+    def _start(self, spec: TrialSpec) -> tuple[list[_Rank], float]:
+        """Return the processes of the trial, and when they were told what to do; neighbours are busy by then."""
         server = self._ready_server()
         gpus = self._rank_gpus(spec.ranks)
         assert self._neighbours is not None
@@ -156,6 +155,7 @@ class Lane:
             for number, gpu in enumerate(gpus):
                 ranks.append(_Rank(number, self._process(server, gpu)))
             _assign(ranks, spec)
+            started = self._clock()
             self._provide_spares(server)
             for rank in ranks:
                 server.await_birth(rank.child)
@@ -163,7 +163,7 @@ class Lane:
             for rank in ranks:
                 rank.child.close()
             raise
-        return ranks
+        return ranks, started
 
     def _ready_server(self) -> ForkServer:
         if self.interrupted:
@@ -178,6 +178,8 @@ class Lane:
             )
             self._neighbours = Neighbours(self._server)
             self._trials = 0
+            if self.interrupted:  # while it started
+                raise ServerLostError("interrupted")
         self._trials += 1
         return self._server
 
@@ -221,18 +223,20 @@ class Lane:
         if self._clock() >= deadline:
             self._diagnose([rank for rank in ranks if rank.running])
         self._end([rank for rank in ranks if rank.running])
-        if any(rank.timed_out or rank.ended_badly() for rank in ranks):
+        if self._neighbours is not None and any(rank.timed_out or rank.ended_badly() for rank in ranks):
             self._neighbours.stop()
 
     def _diagnose(self, late: Sequence[_Rank]) -> None:
         """Look at what the late ones do. Waiting for the other ranks, and dying, are not their own doing."""
+        began = self._clock()
         for rank in late:
+            in_time = self._clock() < began + NATIVE_STACK_S
             if not rank.child.page.waiting and not process_state(rank.child.pid).exiting:
                 rank.timed_out = True
                 rank.hang = observe(
                     rank.child,
                     self.options.gpu_utilisation,
-                    native_stacks=self.options.native_stacks,
+                    native_stacks=self.options.native_stacks and in_time,
                     gpu_cores=self.options.gpu_cores,
                 )
 
