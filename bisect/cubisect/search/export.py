@@ -1,0 +1,82 @@
+"""A recorded campaign as an Optuna study, so that optuna-dashboard opens it and an Optuna user goes on from it."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import optuna
+from optuna.storages import BaseStorage, JournalStorage, RDBStorage
+from optuna.storages.journal import JournalFileBackend
+from optuna.study import StudyDirection
+from optuna.trial import FrozenTrial
+
+from cubisect.errors import InputError
+from cubisect.outcome import Outcome
+from cubisect.search.plan import kind_of, recorded_trial
+from cubisect.space import Space
+from cubisect.store import TrialRecord
+from cubisect.trial import BUDGETED, Origin
+
+ORIGIN_UNKNOWN = Origin.ENQUEUED
+"""A recorded trial without an origin was asked for by a person."""
+
+
+def export_study(records: Sequence[TrialRecord], space: Space, name: str, target: str) -> int:
+    """Write the campaign's search trials as a study called `name`; return how many.
+
+    Parameters are the coordinates that the samplers work with (log2 on log axes); values, outcome, signature and
+    reason are user attributes; the objective is the severity of the outcome. `target` is a database URL
+    (``sqlite:///study.db``) or the path of an Optuna journal, which is several times as fast.
+
+    Raises:
+        InputError: the target cannot be opened, or holds a study of this name.
+    """
+    study = _new_study(name, target)
+    study.set_metric_names(["severity"])
+    numbers: dict[int, int] = {}  # of the campaign's trials to those of the study
+    ended = [r for r in records if r.purpose in BUDGETED and r.outcome is not None]
+    for record in sorted(ended, key=lambda r: (r.finished or 0, r.number)):
+        study.add_trial(_trial(record, space, numbers))
+        numbers[record.number] = len(numbers)
+    return len(numbers)
+
+
+def _trial(record: TrialRecord, space: Space, numbers: dict[int, int]) -> FrozenTrial:
+    outcome = Outcome(record.outcome or Outcome.INCONCLUSIVE)
+    trial = recorded_trial(
+        space,
+        space.coordinates(record.spec.point),
+        outcome,
+        origin=record.origin or ORIGIN_UNKNOWN,
+        purpose=record.purpose,
+        parent=None if record.parent is None else numbers.get(record.parent),
+        cost_s=record.wall_s,
+        kind=kind_of(outcome, record.cuda_error),
+        direction=StudyDirection.MAXIMIZE,
+    )
+    told = {"trial": record.ref, "reason": record.reason, "signature": record.signature_title}
+    varied = {axis: getattr(record.spec, axis) for axis in space.varied}
+    trial.user_attrs = {**trial.user_attrs, **{k: v for k, v in told.items() if v is not None}, **varied}
+    if record.started_at is not None and record.ended_at is not None:
+        trial.datetime_start, trial.datetime_complete = _naive(record.started_at), _naive(record.ended_at)
+    return trial
+
+
+def _naive(moment: datetime) -> datetime:
+    """Return the moment in UTC without saying so, as Optuna stores it."""
+    return moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
+
+
+def _new_study(name: str, target: str) -> optuna.Study:
+    try:
+        storage = _storage(target)
+        return optuna.create_study(study_name=name, storage=storage, direction=StudyDirection.MAXIMIZE)
+    except optuna.exceptions.DuplicatedStudyError as error:
+        raise InputError(f"{target} already holds a study {name!r}; give another file") from error
+    except Exception as error:
+        raise InputError(
+            f"{target}: cannot be written as an Optuna storage ({error}); give a path or sqlite:///FILE.db"
+        ) from error
+
+
+def _storage(target: str) -> BaseStorage:
+    return RDBStorage(target) if "://" in target else JournalStorage(JournalFileBackend(target))
