@@ -87,6 +87,8 @@ def _usable(frame: pd.DataFrame) -> pd.DataFrame:
 
 def _paired(rows: pd.DataFrame) -> tuple[Rate, Rate, Mask]:
     """Return both rates over the batches run both ways, and the pairs (batch failed, copies failed)."""
+    copied = rows.loc[is_in(rows["method"], [Method.PERCOPY]), "parent"]
+    rows = rows[is_in(rows["parent"], copied)]
     fails = pd.Series(failed(rows), index=rows.index)
     one_call = is_in(rows["method"], [Method.BATCH])
     batch, copies, pairs = [], [], []

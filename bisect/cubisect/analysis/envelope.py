@@ -56,9 +56,10 @@ class Envelope(Result):
         """The box, its bound, and what a tighter one costs."""
         if not self.trials:
             return f"Safe envelope: undecided: no explored trial to judge; spend {self.more_trials}."
+        sure = f"at most {percent(self.upper)} at {percent(self.confidence)} confidence"
         head = (
             f"Safe envelope: {self.text} ({percent(self.share)} of the explored trials): {self.failures} of "
-            f"{plural(self.trials, 'trial')} failed, at most {percent(self.upper)} at {self.confidence:.0%}"
+            f"{plural(self.trials, 'trial')} failed, {sure}"
         )
         if self.upper <= self.bound:
             return f"{head}; that is below {percent(self.bound)}."

@@ -97,7 +97,7 @@ class Rate(Result):
         """The rate as a sentence; zero failures give the upper bound, not "safe"."""
         if not self.trials:
             return f"{self.what}: no trials."
-        sure = f"{self.interval.confidence:.0%}"
+        sure = percent(self.interval.confidence)
         if not self.failures:
             return (
                 f"{self.what}: 0 of {plural(self.trials, 'trial')}, so a rate of at most "

@@ -37,34 +37,50 @@ class Stump:
 
 def fit(x: Floats, y: Mask) -> Stump:
     """Return the stump with the best balanced accuracy on sorted values `x` with labels `y`."""
-    ends = np.flatnonzero(x[1:] > x[:-1])
-    fails, passes = max(int(y.sum()), 1), max(int((~y).sum()), 1)
+    return _fit(x, _ends(x), _weights(y, int(y.sum()), int((~y).sum())))
+
+
+def _ends(x: Floats) -> NDArray[np.int64]:
+    """Return the last index of every run of equal values but the last run: where a cut can be."""
+    return np.flatnonzero(x[1:] > x[:-1])
+
+
+def _weights(y: Mask, fails: int, passes: int) -> Floats:
+    """Return what each trial adds to the passing less the failing share below a cut above it."""
+    return np.where(y, -1.0 / max(fails, 1), 1.0 / max(passes, 1))
+
+
+def _fit(x: Floats, ends: NDArray[np.int64], weights: Floats) -> Stump:
+    """Return the best stump; a trial with weight 0 is not looked at, and a cut lies between trials that are."""
     if not len(ends):
         return Stump(float(x[0]), float(x[0]), above=True)
-    fails_below = np.cumsum(y)[ends]
-    passes_below = ends + 1 - fails_below
-    gain = passes_below / passes - fails_below / fails
-    best = int(np.argmax(np.abs(gain)))
-    at = ends[best]
-    return Stump(float(x[at]), float(x[at + 1]), above=bool(gain[best] > 0.0))
+    gain = np.cumsum(weights)[ends]
+    first = int(np.argmax(np.abs(gain)))
+    changes = np.flatnonzero(gain[first:] != gain[first])
+    last = first + int(changes[0]) - 1 if len(changes) else len(gain) - 1
+    return Stump(float(x[ends[first]]), float(x[ends[last] + 1]), above=bool(gain[first] > 0.0))
 
 
-def folds_of(fails: Mask, seed: int) -> NDArray[np.int64]:
+def folds_of(fails: Mask, seed: int) -> NDArray[np.int8]:
     """Return the fold of every trial; failing and passing trials are spread over the folds separately."""
     rng = np.random.default_rng(seed)
-    folds = np.empty(len(fails), dtype=np.int64)
+    folds = np.empty(len(fails), dtype=np.int8)
     for group in (np.flatnonzero(fails), np.flatnonzero(~fails)):
         folds[rng.permutation(group)] = np.arange(len(group)) % FOLDS
     return folds
 
 
-def held_out_right(x: Floats, y: Mask, fold: NDArray[np.int64]) -> Mask:
+def held_out_right(x: Floats, y: Mask, fold: NDArray[np.int8]) -> Mask:
     """Tell for every trial, sorted by value, whether the stump fitted to the other folds is right about it."""
     right = np.zeros(len(x), dtype=np.bool_)
-    for held in range(FOLDS):
-        out = fold == held
-        stump = fit(x[~out], y[~out])
-        right[out] = stump.says_fail(x[out]) == y[out]
+    ends = _ends(x)
+    members = np.split(np.argsort(fold, kind="stable"), np.cumsum(np.bincount(fold, minlength=FOLDS))[:-1])
+    fails, passes = int(y.sum()), int((~y).sum())
+    for out in members:
+        fails_out = int(y[out].sum())
+        weights = _weights(y, fails - fails_out, passes - (len(out) - fails_out))
+        weights[out] = 0.0
+        right[out] = _fit(x, ends, weights).says_fail(x[out]) == y[out]
     return right
 
 

@@ -30,6 +30,7 @@ from cubisect.analysis.frame import (
     new_batches,
     numeric_axes,
     varied_axes,
+    varies,
     with_features,
 )
 from cubisect.analysis.multiple import holm
@@ -136,9 +137,10 @@ def thresholds(frame: pd.DataFrame, *, seed: int = 0) -> tuple[ThresholdAnswer, 
     """
     rows = with_features(new_batches(frame))
     kinds = failing_kinds(rows)
-    answers = [_answer(ANY, rows, failed(rows), seed)]
+    table = _Table.of(rows)
+    answers = [_answer(ANY, table, seed)]
     if len(kinds) > 1:
-        answers += [_answer_for_kind(kind, rows, seed) for kind in kinds]
+        answers += [_answer(str(kind), table.only([kind, Outcome.OK]), seed) for kind in kinds]
     by_chance = chancy_thresholds(frame) if any(a.finding is Finding.NO for a in answers) else ()
     return tuple(_withheld(answer, by_chance) if answer.finding is Finding.NO else answer for answer in answers)
 
@@ -152,30 +154,47 @@ def _withheld(answer: ThresholdAnswer, by_chance: tuple[str, ...]) -> ThresholdA
     return replace(answer, finding=Finding.UNDECIDED, reason=reason)
 
 
-def _answer_for_kind(kind: Outcome, rows: pd.DataFrame, seed: int) -> ThresholdAnswer:
-    own = rows[is_in(rows["outcome"], [kind, Outcome.OK])]
-    return _answer(str(kind), own, failed(own), seed)
+@dataclass(frozen=True)
+class _Table:
+    """Trials, whether they fail, and every candidate quantity with the order in which it sorts them."""
+
+    rows: pd.DataFrame
+    fails: Mask
+    values: dict[str, Floats]
+    order: dict[str, NDArray[np.int64]]
+
+    @classmethod
+    def of(cls, rows: pd.DataFrame) -> "_Table":
+        values = {name: rows[name].to_numpy(dtype=np.float64) for name in candidate_quantities(rows)}
+        order = {name: np.argsort(column, kind="stable") for name, column in values.items()}
+        return cls(rows, failed(rows), values, order)
+
+    def only(self, outcomes: Sequence[Outcome]) -> "_Table":
+        """Return the trials with these outcomes; sorting is what takes time, so the order is taken over."""
+        keep = is_in(self.rows["outcome"], outcomes)
+        place = np.cumsum(keep) - 1
+        values = {name: column[keep] for name, column in self.values.items()}
+        order = {name: place[places[keep[places]]] for name, places in self.order.items()}
+        return _Table(self.rows[keep], self.fails[keep], values, order)
 
 
 def candidate_quantities(rows: pd.DataFrame) -> tuple[str, ...]:
     """Return the varied numeric axes and the features that take more than one value."""
     axes = [axis.name for axis in numeric_axes(varied_axes(rows))]
-    return (*axes, *(name for name in FEATURES if name in rows and rows[name].nunique() > 1))
+    return (*axes, *(name for name in FEATURES if name in rows and varies(rows[name])))
 
 
-def _answer(kind: str, rows: pd.DataFrame, fails: Mask, seed: int) -> ThresholdAnswer:
+def _answer(kind: str, table: _Table, seed: int) -> ThresholdAnswer:
+    fails = table.fails
     failures, passes = int(fails.sum()), int((~fails).sum())
-    quantities = candidate_quantities(rows)
-    if failures == 0 or passes == 0 or not quantities:
+    if failures == 0 or passes == 0 or not table.values:
         reason = "no trial failed" if not failures else "every trial failed" if not passes else "nothing was varied"
         return ThresholdAnswer(kind=kind, finding=Finding.UNDECIDED, reason=reason, failures=failures, passes=passes,
                                best=None)  # fmt: skip
     folds = folds_of(fails, seed)
-    scored = [_scored(name, rows[name].to_numpy(dtype=np.float64), fails, folds) for name in quantities]
-    scored.sort(
-        key=lambda s: (-s.candidate.accuracy, s.candidate.counterexamples, quantities.index(s.candidate.quantity))
-    )
-    return _judged(kind, rows, fails, scored)
+    scored = [_scored(name, values, table.order[name], fails, folds) for name, values in table.values.items()]
+    scored.sort(key=lambda s: (-s.candidate.accuracy, s.candidate.counterexamples))
+    return _judged(kind, table.rows, fails, scored)
 
 
 @dataclass(frozen=True)
@@ -186,8 +205,7 @@ class _Scored:
     says_fail: Mask
 
 
-def _scored(name: str, values: Floats, fails: Mask, folds: NDArray[np.int64]) -> _Scored:
-    order = np.argsort(values, kind="stable")
+def _scored(name: str, values: Floats, order: NDArray[np.int64], fails: Mask, folds: NDArray[np.int8]) -> _Scored:
     x, y, fold = values[order], fails[order], folds[order]
     right = np.empty_like(fails)
     right[order] = held_out_right(x, y, fold)
