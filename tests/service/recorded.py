@@ -66,5 +66,5 @@ def _row(campaign: Campaign, number: int, count: int, total: int, outcome: Outco
         "reason": f"{outcome} <b>in</b> submit", "phase": "submit" if failing else "done", "repetition_reached": 1,
         "signature": "0123456789ab" if failing else None, "wall_s": 0.05, "lane": 0, "tainted": False,
         "signature_title": f"{outcome} in submit" if failing else None, "features": features,
-        "evidence": None,
+        "evidence": {"crash": {"python_stack": "Fatal error\n  File <b>"}, "ranks": []} if failing else None,
     }  # fmt: skip

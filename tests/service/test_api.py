@@ -214,3 +214,19 @@ def test_reproducer(server: Running, tmp_path: Path) -> None:
 def test_a_trial_that_passed_has_no_reproducer_on_its_page(server: Running) -> None:
     found = server.reader.get("/api/campaigns/band/trials", params={"outcome": "ok", "limit": 1}).json()[0]
     assert "reproducer.zip" not in server.reader.get(f"/campaigns/band/trials/{found['number']}").text
+
+
+@pytest.mark.parametrize(("kind", "media_type"), [("html", "text/html"), ("md", "text/markdown")])
+def test_report(server: Running, kind: str, media_type: str) -> None:
+    answer = server.reader.get(f"/campaigns/band/report.{kind}")
+    assert answer.headers["content-type"].startswith(media_type)
+    assert answer.headers["content-disposition"] == f'attachment; filename="band-report.{kind}"'
+    assert "sim:band" in answer.text
+    assert "simulated" in answer.text.lower()
+    assert server.reader.get(f"/campaigns/none/report.{kind}").status_code == 404
+
+
+def test_a_backtrace_keeps_its_lines(server: Running) -> None:
+    found = server.reader.get("/api/campaigns/band/trials", params={"outcome": "segfault", "limit": 1}).json()[0]
+    text = server.reader.get(f"/campaigns/band/trials/{found['number']}").text
+    assert '<h3>crash python stack</h3>\n<pre tabindex="0">Fatal error\n  File &lt;b&gt;</pre>' in text

@@ -1,4 +1,7 @@
-"""What can be taken away: trials as CSV, a reproducer. All is made in memory: no request reaches the file system."""
+"""What can be taken away: trials as CSV, the report, a reproducer.
+
+All is made in memory: no request reaches the file system.
+"""
 
 import io
 import zipfile
@@ -8,6 +11,7 @@ from fastapi import APIRouter
 from fastapi.responses import Response
 
 from cubisect.outcome import Outcome
+from cubisect.report.pages import Report
 from cubisect.reproduce.case import Case, Tally
 from cubisect.reproduce.export import files_of, timeout_of
 from cubisect.service.api import Name, Number
@@ -25,6 +29,20 @@ def trials_csv(service: ServiceOf, name: Name) -> Response:
     """Return every finished trial, every column, as CSV."""
     text = service.records.frame(name).to_csv(index=False)
     return Response(text, media_type="text/csv", headers=download_headers(f"{name}.csv"))
+
+
+@router.get("/campaigns/{name}/report.html")
+def report_html(service: ServiceOf, name: Name) -> Response:
+    """Return the report as one self-contained page, to be attached to a bug report."""
+    text = Report(service.records.recorded(name), service.records.frame(name)).html()
+    return Response(text, media_type="text/html", headers=download_headers(f"{name}-report.html"))
+
+
+@router.get("/campaigns/{name}/report.md")
+def report_markdown(service: ServiceOf, name: Name) -> Response:
+    """Return the report as Markdown, to be pasted into a bug tracker."""
+    text = Report(service.records.recorded(name), service.records.frame(name)).markdown()
+    return Response(text, media_type="text/markdown", headers=download_headers(f"{name}-report.md"))
 
 
 @router.get("/campaigns/{name}/trials/{number}/reproducer.zip")

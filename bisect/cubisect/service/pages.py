@@ -1,6 +1,6 @@
 """The pages: rendered on the server, complete without a script."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -146,6 +146,7 @@ def trial(request: Request, service: ServiceOf, name: Name, number: Number) -> R
         ending=_ending(detail),
         departures=departures or {"every axis": "at its default"},
         batch={name: value for name, value in detail.features.items() if not name.startswith(_BY_SIZE)},
+        long_texts=list(_long_texts(detail.evidence or {})),
         by_size={name: value for name, value in detail.features.items() if name.startswith(_BY_SIZE)},
     )
 
@@ -164,9 +165,22 @@ def _ending(detail: TrialDetailModel) -> dict[str, Any]:
         "origin": detail.origin,
         "of trial": detail.parent,
         "method": detail.method,
-        "seed": detail.seed,
+        "seed": str(detail.seed),
     }
     return {name: value for name, value in facts.items() if value is not None}
+
+
+def _long_texts(evidence: Mapping[str, Any], where: str = "") -> Iterator[tuple[str, str]]:
+    """Yield what JSON would show on one endless line, backtraces above all, with where it was found."""
+    for key, value in evidence.items():
+        label = f"{where} {key}".strip().replace("_", " ")
+        if isinstance(value, str) and "\n" in value.strip():
+            yield label, value.strip()
+        elif isinstance(value, Mapping):
+            yield from _long_texts(value, label)
+        elif key == "ranks":
+            for rank, own in enumerate(value):
+                yield from _long_texts(own, f"rank {rank}")
 
 
 @router.get("/start")
