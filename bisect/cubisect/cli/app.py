@@ -6,8 +6,9 @@ from typing import Annotated, Any
 import typer
 
 from cubisect import __version__
-from cubisect.cli import analyze, explore, records, replay
+from cubisect.cli import analyze, explore, records, replay, reproduce
 from cubisect.cli.doctor import doctor
+from cubisect.cli.serve import serve
 
 app = typer.Typer(
     name="bisect",
@@ -30,6 +31,9 @@ _COMMANDS: tuple[tuple[str, Callable[..., Any], str], ...] = (
     ("Look", records.campaigns, ""),
     ("Look", records.trials, ""),
     ("Look", records.show, ""),
+    ("Hand over", reproduce.reproduce, reproduce.REPRODUCE_EPILOG),
+    ("Hand over", reproduce.report, reproduce.REPORT_EPILOG),
+    ("Look", serve, ""),
     ("Set up", doctor, ""),
     ("Set up", replay.presets, ""),
 )

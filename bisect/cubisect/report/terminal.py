@@ -84,8 +84,8 @@ def trials_table(records: Sequence[TrialRecord], campaign: Campaign) -> Renderab
     for name in ("trial", "count", "bytes", "×", "mix", "spread"):
         table.add_column(name, justify="left" if name == "mix" else "right", no_wrap=True)
     table.add_column("outcome", no_wrap=True)
-    table.add_column("purpose", no_wrap=True)
-    table.add_column("s", justify="right", no_wrap=True)
+    table.add_column("purpose", no_wrap=True, overflow="ellipsis")
+    table.add_column("s", justify="right", no_wrap=True, min_width=5)
     for record in records:
         spec = record.spec
         table.add_row(
