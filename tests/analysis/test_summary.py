@@ -81,3 +81,11 @@ def test_limits_name_what_was_held_and_what_was_left_out() -> None:
     assert "One GPU" in text
     frame.attrs["simulated"] = False
     assert "Simulated" not in limits_of(frame).answer
+
+
+def test_lanes_that_shared_a_real_gpu_are_a_limit() -> None:
+    frame = explore(LIMIT, trials=20)
+    frame["lane"] = [0, 1] * 10
+    assert "lanes" not in limits_of(frame).answer
+    frame.attrs["simulated"] = False
+    assert "2 lanes shared the GPU" in limits_of(frame).answer

@@ -33,7 +33,7 @@ def limits_of(frame: pd.DataFrame) -> Limits:
         _held(rows),
         _repeats(rows),
         _machines(rows),
-        _lanes(rows),
+        "" if frame.attrs.get("simulated") else _lanes(rows),
         _lost(frame),
         _chosen(rows),
     ]
