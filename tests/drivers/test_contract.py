@@ -90,6 +90,14 @@ def test_the_legacy_stream_is_refused(run: RunTrial, trial: MakeTrial) -> None:
     assert (report.cuda_error, report.fail_index_written) == (1, False)
 
 
+@pytest.mark.parametrize(("attributes", "refused"), [(1, False), (7, True), (20, False)])
+def test_an_entry_for_each_copy_is_refused_unless_it_is_increasing(
+    attributes: int, refused: object, run: RunTrial, trial: MakeTrial
+) -> None:
+    report = run(trial(descriptor_count=20, attrs_layout="per_copy", attribute_count=attributes)).report
+    assert bool(report.cuda_error) is refused
+
+
 def test_several_trials_in_one_process_do_not_disturb_each_other(run: RunTrial, trial: MakeTrial) -> None:
     reports = run([trial(seed=seed, descriptor_count=20) for seed in (1, 2, 1)]).reports
     assert [(r.cuda_error, r.mismatched_bytes) for r in reports] == [(0, 0)] * 3

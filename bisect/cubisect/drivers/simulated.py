@@ -17,7 +17,7 @@ from cubisect.batch import POISON, Batch, Lane, pattern, raw_words, unit_uniform
 from cubisect.drivers import enact
 from cubisect.drivers.base import Barrier, Progress, SetupError
 from cubisect.drivers.fault_models import DetailedFaultModel, FaultModel, checked_hazards
-from cubisect.drivers.fault_models.traits import Manner, bytes_of, count_of
+from cubisect.drivers.fault_models.traits import Manner, bytes_of, count_of, count_per_call
 from cubisect.errors import InputError
 from cubisect.outcome import DriverReport, HangKind, Outcome, Phase
 from cubisect.space import KIB
@@ -112,7 +112,8 @@ def _refusal(spec: TrialSpec) -> DriverReport | None:
         index = spec.batch.invalid_index
         return _error("cuMemcpyAsync", INVALID_VALUE, fail_index=index, expected=index)
     if spec.invalid in {"none", "wrong_attributes"}:
-        per_copy = spec.attrs_layout == "per_copy" and spec.attribute_count > 1
+        # An entry for each copy is increasing, as it must be, only with one attribute or one for each copy.
+        per_copy = spec.attrs_layout == "per_copy" and 1 < spec.attribute_count < count_per_call(spec)
         wrong = spec.stream == "legacy" or per_copy or spec.invalid == "wrong_attributes"
         return _error("cuMemcpyBatchAsync", INVALID_VALUE) if wrong else None
     index = spec.batch.invalid_index
