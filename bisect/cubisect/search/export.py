@@ -31,7 +31,6 @@ def export_study(records: Sequence[TrialRecord], space: Space, name: str, target
         InputError: the target cannot be opened, or holds a study of this name.
     """
     study = _new_study(name, target)
-    study.set_metric_names(["severity"])
     numbers: dict[int, int] = {}  # of the campaign's trials to those of the study
     ended = [r for r in records if r.purpose in BUDGETED and r.outcome is not None]
     for record in sorted(ended, key=lambda r: (r.finished or 0, r.number)):

@@ -78,13 +78,14 @@ def _positions(history: History, entry: int, column: int, line: Line) -> Iterato
     """Yield a far end that was not tried, or the middle of a bracket; at most one in each direction."""
     here = history.rows[entry, column]
     same = history.codes[line.entries] == history.codes[entry]
-    for end in _feasible_ends(history, entry, column):
-        sign = np.sign(end - here)
+    for sign in (-1.0, 1.0):
         beyond = sign * (line.positions - here) > 0
-        if not sign or (sign * (line.pending - here) > 0).any():
-            continue  # nothing lies there, or a probe in this direction is running
+        if (sign * (line.pending - here) > 0).any():
+            continue  # a probe in this direction is running
         if not beyond.any():
-            yield float(end)
+            end = _feasible_end(history, entry, column, sign)
+            if end != here:
+                yield end
         elif not same[beyond].all():
             yield from _middle(history, column, here, sign, line.positions[beyond], same[beyond])
 
@@ -102,22 +103,13 @@ def _middle(
         yield middle
 
 
-def _feasible_ends(history: History, entry: int, column: int) -> tuple[float, float]:
-    """Return the lowest and the highest feasible position of a column that can be reached from an entry."""
+def _feasible_end(history: History, entry: int, column: int, sign: float) -> float:
+    """Return the furthest position of a column, up (1) or down (-1), that is reached through feasible ones only."""
     encoding = history.encoding
     here = history.rows[entry, column]
+    end = encoding.high[column] if sign > 0 else encoding.low[column]
     grid = np.repeat(history.rows[entry][None, :], GRID, axis=0)
-    grid[:, column] = np.linspace(encoding.low[column], encoding.high[column], GRID)
+    grid[:, column] = np.linspace(here, end, GRID)
     grid = encoding.canonical(grid)
-    positions, good = grid[:, column], encoding.feasible(grid)
-    below, above = positions <= here, positions >= here
-    low = _first_after_last_bad(positions[below], good[below], here)
-    high = _first_after_last_bad(positions[above][::-1], good[above][::-1], here)
-    return low, high
-
-
-def _first_after_last_bad(positions: Float, good: np.ndarray, here: float) -> float:
-    """Return the first position of the feasible run that ends the sequence (which leads to `here`)."""
-    bad = np.flatnonzero(~good)
-    rest = positions[bad[-1] + 1 :] if len(bad) else positions
-    return float(rest[0]) if len(rest) else float(here)
+    bad = np.flatnonzero(~encoding.feasible(grid))
+    return float(grid[bad[0] - 1 if len(bad) else -1, column]) if not len(bad) or bad[0] else float(here)

@@ -1,13 +1,14 @@
 """Extremely randomised trees that are renewed a few at a time while results come in.
 
-Refitting all trees after every result would cost more than a trial. Four of 48 are replaced per result, so the model
-is never older than a dozen results. When each was fitted is a function of the number of results alone: a resumed
-search rebuilds the same trees from the record.
+Refitting all trees after every result would cost more than a trial. Two of 48 are replaced per result, later fewer: no
+tree is older than 24 results or 5 % of them. When each was fitted is a function of the number of results alone: a
+resumed search rebuilds the same trees from the record.
 
 Source: Geurts, Ernst, Wehenkel, Extremely randomized trees, Machine Learning 63 (2006). The directions are those of
 SAVE: Cook, Weisberg, JASA 86 (1991) 328.
 """
 
+from collections import deque
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,11 +20,11 @@ from cubisect.search.boundary.encoding import Float, Rows
 from cubisect.search.boundary.history import History
 from cubisect.search.boundary.replicates import failure_rates
 
-GROVES, TREES = 12, 4
+GROVES, TREES = 24, 2
 """Groups of trees fitted at the same time, and trees in each."""
 
-RESULTS_PER_STEP = 1000
-"""With n results a grove is renewed every 1 + n // 1000 of them: trees over many results age slowly and cost much."""
+RESULTS_PER_STEP = 500
+"""With n results a grove is renewed every 1 + n // 500 of them: trees over many results age slowly and cost much."""
 
 RELIABLE = 0.6
 """Above this rate of failure a leaf may be a single trial; below, one trial says little."""
@@ -41,11 +42,12 @@ class _Grove:
     directions: Float
     trees: list[tuple[Any, NDArray[np.intp], Float]]
 
-    def add_votes(self, features: NDArray[np.float32], numeric: Float, votes: Float) -> None:
-        """Add the share of every kind in each tree's leaf to `votes`, in place."""
+    def add_votes(self, features: NDArray[np.float32], numeric: Float, votes: Float, voters: Float) -> None:
+        """Add the share of every kind in each tree's leaf to `votes`, and the trees that know it to `voters`."""
         seen = _with_directions(features, numeric, self.directions)
         for tree, kinds, shares in self.trees:
             votes[:, kinds] += shares[tree.apply(seen)]
+            voters[kinds] += 1
 
 
 class Forest:
@@ -56,15 +58,19 @@ class Forest:
         self._groves: dict[int, _Grove] = {}
 
     def probabilities(self, history: History, rows: Rows) -> Float:
-        """Return an array of shape (rows, 1 + kinds): the probability of a pass and of every kind of failure."""
+        """Return an array of shape (rows, 1 + kinds): the probability of a pass and of every kind of failure.
+
+        A kind is judged by the trees that have met it; it is 0 everywhere while there is none.
+        """
         times = refit_times(len(history))
         self._groves = {t: self._groves.get(t) or self._fit(history, t) for t in times}
         features = history.encoding.features(rows)
         numeric = history.encoding.scaled(rows)
         votes = np.zeros((len(rows), 1 + len(history.kinds)))
+        voters = np.zeros(votes.shape[1])
         for grove in self._groves.values():
-            grove.add_votes(features, numeric, votes)
-        return votes / (len(times) * TREES)
+            grove.add_votes(features, numeric, votes, voters)
+        return np.asarray(votes / np.maximum(voters, 1))
 
     def _fit(self, history: History, count: int) -> _Grove:
         rates = failure_rates(history, count)
@@ -83,10 +89,13 @@ class Forest:
 
 
 def refit_times(count: int) -> list[int]:
-    """Return after how many results the groves in use were fitted, given `count` results; at least one."""
-    step = 1 + count // RESULTS_PER_STEP
-    latest = count - count % step
-    return [t for t in range(latest, latest - GROVES * step, -step) if t > 0] or [count]
+    """Return after how many results the groves in use were fitted, given `count` results of which there is one."""
+    times: deque[int] = deque(maxlen=GROVES)
+    time = 1
+    while time <= count:
+        times.append(time)
+        time += 1 + time // RESULTS_PER_STEP
+    return list(times)
 
 
 def failure_directions(numeric: Float, codes: NDArray[np.int64]) -> Float:

@@ -107,6 +107,8 @@ class Planner:
             return moved_failure(self.history, code, rng)
         rows = candidate_rows(self.history, code, rng)
         shares = self._forest.probabilities(self.history, rows)
+        if not shares[:, code].any():  # no tree has met the kind yet
+            return moved_failure(self.history, code, rng)
         level = rates[code - 1] / 2 if self.rules.level else 0.5
         score = uncertainty(shares[:, code], level)
         if self.rules.cost:
