@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable
+from typing import Any
 
 from cubisect.batch import Lane, raw_words, unit_uniform
 from cubisect.drivers.fault_models import FaultModel
@@ -22,7 +23,11 @@ class InProcessEngine:
     """Completes jobs in the order of submission; `disturb` may replace what a job comes to."""
 
     def __init__(
-        self, model: FaultModel, *, lanes: int = 1, disturb: Callable[[Completed], Completed] = lambda completed: completed
+        self,
+        model: FaultModel,
+        *,
+        lanes: int = 1,
+        disturb: Callable[[Completed], Completed] = lambda completed: completed,
     ) -> None:
         self.lanes = lanes
         self.closed = False
@@ -59,7 +64,7 @@ def draw(model: FaultModel, spec: TrialSpec) -> Outcome:
 
 def enacted(outcome: Outcome) -> Evidence:
     """Return evidence that classifies as `outcome`."""
-    done = {"exit_code": 0, "result_state": ResultState.COMPLETE, "wall_s": 0.01}
+    done: dict[str, Any] = {"exit_code": 0, "result_state": ResultState.COMPLETE, "wall_s": 0.01}
     invalid = DriverReport(cuda_error=1, cuda_error_name="CUDA_ERROR_INVALID_VALUE", fail_index=0)
     launch = DriverReport(cuda_error=719, cuda_error_name="CUDA_ERROR_LAUNCH_FAILED", api="cuStreamSynchronize")
     hang = HangEvidence(kind=HangKind.SPINNING, cpu_share=1.0)

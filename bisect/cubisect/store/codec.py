@@ -28,6 +28,7 @@ def evidence_from_json(data: Mapping[str, Any]) -> Evidence:
     values = {key: value for key, value in data.items() if key in Evidence.__dataclass_fields__}
     values["phase"] = Phase[data["phase"].upper()]
     values["result_state"] = ResultState(data["result_state"])
+    values["notes"] = tuple(data.get("notes", ()))
     values["ranks"] = tuple(evidence_from_json(rank) for rank in data["ranks"])
     if data["report"] is not None:
         values["report"] = _known(DriverReport, data["report"])

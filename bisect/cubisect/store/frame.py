@@ -39,13 +39,16 @@ def frame_of(connection: Connection, campaign: Campaign) -> pd.DataFrame:
 
 
 def columns_of(connection: Connection, campaign: Campaign, names: Sequence[str]) -> pd.DataFrame:
-    """Return the named columns alone, as they are stored; of 100,000 trials a few take half a second, all take five."""
+    """Return the named columns alone, as the database has them (truth in SQLite is 0 or 1).
+
+    A few columns of 100,000 trials take half a second, the whole frame takes five.
+    """
     query = (
         select(*(_selected(name) for name in names))
         .where(TrialRow.campaign_id == campaign.id, TrialRow.state == "done")
         .order_by(TrialRow.number)
     )
-    rows = connection.execute(query).all()
+    rows = connection.execute(query).cursor.fetchall()  # plain tuples, in half the time of SQLAlchemy's rows
     values = zip(*rows, strict=True) if rows else [()] * len(names)
     return pd.DataFrame({name: list(column) for name, column in zip(names, values, strict=True)})
 

@@ -156,4 +156,4 @@ def _type_of(axis: Axis) -> Any:
 
 
 for _axis in AXES.values():
-    setattr(TrialRow, _axis.name, mapped_column(_axis.name, _type_of(_axis)))
+    setattr(TrialRow, _axis.name, mapped_column(_axis.name, _type_of(_axis), nullable=False))

@@ -45,12 +45,15 @@ def _now() -> datetime:
 
 
 class Store:
-    """One open database. `now` gives the time in UTC; `owner` names the process that runs trials."""
+    """One open database. `now` gives the time in UTC; `owner` names the process that runs trials.
+
+    `engine` is for this room alone.
+    """
 
     def __init__(self, url: str, *, create: bool, now: Callable[[], datetime], owner: str) -> None:
         self.url, self.owner, self._now = url, owner, now
-        self._engine = open_engine(url, create=create)
-        self._writing = self._engine.execution_options(writes=True)
+        self.engine = open_engine(url, create=create)
+        self._writing = self.engine.execution_options(writes=True)
         self._beat_at = time.monotonic()
 
     @classmethod
@@ -66,7 +69,7 @@ class Store:
 
     def close(self) -> None:
         """Close every connection."""
-        self._engine.dispose()
+        self.engine.dispose()
 
     # -- campaigns -----------------------------------------------------------------------------------------------------
 
@@ -284,12 +287,12 @@ class Store:
 
     def frame(self, campaign: Campaign) -> pd.DataFrame:
         """Return every finished trial as a row; the columns are told in ``docs/architecture.md``."""
-        with self._engine.connect() as connection:
+        with self.engine.connect() as connection:
             return frame_of(connection, campaign)
 
     def columns(self, campaign: Campaign, names: Sequence[str]) -> pd.DataFrame:
         """Return some columns of `frame`, axes and features among them, in a fraction of the time."""
-        with self._engine.connect() as connection:
+        with self.engine.connect() as connection:
             return columns_of(connection, campaign, names)
 
     def _records(self, campaign: Campaign, query: Select[TrialRow]) -> list[TrialRecord]:
@@ -312,7 +315,7 @@ class Store:
 
     @contextmanager
     def _read(self) -> Iterator[Session]:
-        with Session(self._engine) as session:
+        with Session(self.engine) as session:
             yield session
 
     @contextmanager
