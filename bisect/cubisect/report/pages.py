@@ -65,7 +65,7 @@ class Report:
             trial=self.trial,
             files=self.files or {},
             pictures=self._pictures() if html else {},
-            environment=json.dumps(self.campaign.environment, indent=2, default=str),
+            environment=json.dumps(_public(self.campaign.environment), indent=2, default=str),
         )
 
     def _rates(self) -> list[Rate]:
@@ -105,3 +105,14 @@ class Report:
         for name in plots.varied_categories(self.frame)[:2]:
             figures[f"failure rate by {name}"] = plots.outcomes_by(self.frame, name)
         return {name: base64.b64encode(plots.png(figure)).decode() for name, figure in figures.items()}
+
+
+_PRIVATE = frozenset({"uuid", "pci_bus_id", "serial", "hostname", "node", "user"})
+"""What names one machine, and has no place on a page that is attached to a public report."""
+
+
+def _public(found: Any) -> Any:
+    """Return an environment without what names one machine."""
+    if isinstance(found, Mapping):
+        return {name: _public(value) for name, value in found.items() if name not in _PRIVATE}
+    return [_public(value) for value in found] if isinstance(found, list) else found

@@ -33,7 +33,7 @@ class Look:
 
 
 LOOKS: Mapping[Outcome, Look] = {
-    Outcome.OK: Look("#999999", ".", "circle-open"),
+    Outcome.OK: Look("#8c8c8c", ".", "circle-open"),
     Outcome.ERROR: Look("#E69F00", "s", "square"),
     Outcome.SEGFAULT: Look("#D55E00", "X", "x"),
     Outcome.HANG: Look("#0072B2", "D", "diamond"),
@@ -129,8 +129,8 @@ def _map_panel(panel: Axes, rows: pd.DataFrame, x: str, y: str, rules: Sequence[
         group = rows[rows["outcome"] == str(outcome)]
         if len(group):
             panel.scatter(
-                group[x], group[y], marker=look.marker, s=14 if outcome is Outcome.OK else 34, c=look.colour,
-                alpha=0.6 if outcome is Outcome.OK else 0.9, linewidths=0.3, edgecolors="white",
+                group[x], group[y], marker=look.marker, s=40 if outcome is Outcome.OK else 34, c=look.colour,
+                alpha=0.9, linewidths=0.3, edgecolors="white",
                 label=f"{outcome} ({len(group)})", zorder=1 if outcome is Outcome.OK else 2,
             )  # fmt: skip
     for name, scale in ((x, panel.set_xscale), (y, panel.set_yscale)):
@@ -182,9 +182,9 @@ def _curve_panel(panel: Axes, curve: RateCurve) -> None:
 def _finish(figure: Figure, frame: pd.DataFrame, title: str) -> None:
     figure.suptitle(f"{title} · {frame.attrs.get('campaign', '')}", fontsize=11)
     if frame.attrs.get("simulated"):
-        figure.text(
-            0.5, 0.5, WATERMARK, fontsize=54, color="#777777", alpha=0.25, rotation=24, ha="center", va="center"
-        )
+        for panel in figure.axes:  # each of them, for a picture may be cut
+            panel.text(0.5, 0.5, WATERMARK, transform=panel.transAxes, fontsize=30, color="#777777", alpha=0.3,
+                       rotation=24, ha="center", va="center", zorder=0)  # fmt: skip
 
 
 def _is_log(name: str) -> bool:
