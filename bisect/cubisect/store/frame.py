@@ -48,7 +48,7 @@ def columns_of(connection: Connection, campaign: Campaign, names: Sequence[str])
         .where(TrialRow.campaign_id == campaign.id, TrialRow.state == "done")
         .order_by(TrialRow.number)
     )
-    rows = connection.execute(query).cursor.fetchall()  # plain tuples, in half the time of SQLAlchemy's rows
+    rows = connection.execute(query).cursor.fetchall()  # tuples: making Row objects takes longer than reading
     values = zip(*rows, strict=True) if rows else [()] * len(names)
     return pd.DataFrame({name: list(column) for name, column in zip(names, values, strict=True)})
 
