@@ -23,7 +23,7 @@ from cubisect.service.records import Records, UnknownRecordError
 from cubisect.service.security import Access, Gate, access_for
 from cubisect.store import Store
 
-DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 8017
+DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 8765
 
 SHUTDOWN_GRACE_S = 2
 """How long open event streams may hold up the end of the server."""
