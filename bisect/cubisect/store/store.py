@@ -220,6 +220,12 @@ class Store:
                 .values(lease_expires_at=self._now() + LEASE)
             )
 
+    def others_running(self, campaign: Campaign) -> int:
+        """Return how many trials other processes are running."""
+        query = select(func.count()).where(*_running_of(campaign), TrialRow.owner != self.owner)
+        with self._read() as session:
+            return session.scalar(query) or 0
+
     def release_lost(self, campaign: Campaign) -> int:
         """Mark running trials of processes that are gone, or silent for too long, as lost; return how many."""
         now = self._now()
