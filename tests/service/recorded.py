@@ -11,6 +11,7 @@ from cubisect.features import FEATURES
 from cubisect.outcome import FAILURES, Outcome
 from cubisect.space import Point, Space
 from cubisect.store import Campaign, NewCampaign, Store
+from cubisect.store.database import open_engine
 from cubisect.store.models import CampaignRow, TrialRow
 
 WHEN = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
@@ -34,11 +35,13 @@ def record_campaign(
         )
     )
     rows = [_row(campaign, number, *draw) for number, draw in enumerate(_draws(trials, seed), 1)]
-    with store._engine.execution_options(writes=True).begin() as connection:
+    engine = open_engine(str(path), create=False)
+    with engine.execution_options(writes=True).begin() as connection:
         if rows:
             connection.execute(insert(TrialRow), rows)
         counters = {"claimed": trials, "next_number": trials + 1, "finished": trials}
         connection.execute(update(CampaignRow).where(CampaignRow.id == campaign.id).values(counters))
+    engine.dispose()
     store.close()
     return campaign
 
