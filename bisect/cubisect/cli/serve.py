@@ -20,11 +20,14 @@ def serve(
 ) -> None:
     """Serve the record as a live page and an HTTP API: watch, start, stop and resume campaigns."""
     try:
-        import uvicorn  # noqa: PLC0415  (an extra)
-
-        from cubisect.service.app import create_app  # noqa: PLC0415
+        from cubisect.service import create_app, login_url  # noqa: PLC0415  (an extra)
+        from cubisect.service import serve as run_server  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise UnfitEnvironmentError(f"{error}; type pip install 'cubisect[service]'") from error
     app = create_app(db, token, host=host, create=True)
-    say(Console(stderr=True), f"http://{host}:{port}/  (Ctrl-C ends it; campaigns that it started go on)")
-    uvicorn.run(app, host=host, port=port, log_level="warning")
+    say(Console(stderr=True), login_url(app, port))
+    say(
+        Console(stderr=True),
+        "Ctrl-C ends it and stops the campaigns that it started; `bisect explore --resume` goes on.",
+    )
+    run_server(app, port)
