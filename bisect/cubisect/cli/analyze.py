@@ -7,6 +7,7 @@ from rich.console import Console
 
 from cubisect.analysis.compare import compare as compare_frames
 from cubisect.analysis.control import control_effect
+from cubisect.analysis.envelope import BOUND, CONFIDENCE
 from cubisect.analysis.factors import Isolation
 from cubisect.analysis.summary import analyze as analyze_frame
 from cubisect.cli.display import run_line
@@ -53,8 +54,8 @@ Lanes = Annotated[int | None, typer.Option(min=1, help="Trials at a time.")]
 def analyze(
     campaign: Campaign = None,
     test: Annotated[int, typer.Option(min=0, metavar="N", help="First spend N fresh trials on monotonicity.")] = 0,
-    bound: Annotated[float, typer.Option(help="Failure rate that the safe envelope stays below.")] = 0.05,
-    confidence: Annotated[float, typer.Option(help="Confidence of the safe envelope.")] = 0.95,
+    bound: Annotated[float, typer.Option(help="Failure rate that the safe envelope stays below.")] = BOUND,
+    confidence: Annotated[float, typer.Option(help="Confidence of the safe envelope.")] = CONFIDENCE,
     lanes: Lanes = None,
     gpus: Gpus = None,
     timeout: Timeout = "auto",
@@ -159,7 +160,10 @@ def compare(
         raise InputError(f"--fail-on {fail_on}: allowed is new")
     store = open_store(db)
     other = open_store(after_db) if after_db else store
-    result = compare_frames(store.frame(store.campaign(before)), other.frame(other.campaign(after)))
+    first, second = store.campaign(before), other.campaign(after)
+    result = compare_frames(
+        store.frame(first), other.frame(second), same_space=first.space.to_json() == second.space.to_json()
+    )
     if json:
         print_json(result.to_json())
     else:

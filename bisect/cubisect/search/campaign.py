@@ -66,7 +66,10 @@ Listener = Callable[[Progress, TrialRecord | None], None]
 
 
 class CampaignLoop:
-    """Runs one campaign until its budget is spent."""
+    """Runs one campaign until its budget is spent.
+
+    `seed` draws the batches; processes that have joined one campaign have one each, so that no two run the same trial.
+    """
 
     def __init__(
         self,
@@ -75,13 +78,14 @@ class CampaignLoop:
         recorder: Recorder,
         sampler: optuna.samplers.BaseSampler,
         *,
+        seed: int,
         enqueue: Sequence[Point] = (),
         controls: bool = True,
         listener: Listener | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._store, self._campaign, self._recorder = store, campaign, recorder
-        self._space = campaign.space
+        self._space, self._seed = campaign.space, seed
         self._controls, self._listener, self._clock = controls, listener, clock
         self._distributions = distributions(campaign.space)
         optuna.logging.set_verbosity(optuna.logging.WARNING)  # it announces every study on stderr
@@ -108,7 +112,10 @@ class CampaignLoop:
             while True:
                 self._fill()
                 if not self._recorder.busy():
-                    return self.progress
+                    if not self._store.others_running(self._campaign):
+                        self._join()
+                        return self.progress
+                    self._store.release_lost(self._campaign)  # what a killed process leaves is ours to finish
                 finished = self._recorder.poll()
                 record = None if finished is None else self._finish(*finished)
                 self.progress.elapsed_s = self._clock() - started
@@ -143,10 +150,10 @@ class CampaignLoop:
         planned = plan_of(trial)
         parent = None if planned.parent is None else self._records[planned.parent]
         point = self._space.point(trial.params) if parent is None else parent.spec.point
-        seed = derive_seed(self._campaign.seed, "batch", trial.number)
+        seed = derive_seed(self._seed, "batch", trial.number)
         if parent is not None and planned.purpose is Purpose.REPLICATE:
             seed = parent.spec.seed
-        run_seed = derive_seed(self._campaign.seed, "run", trial.number)
+        run_seed = derive_seed(self._seed, "run", trial.number)
         return Plan(
             spec=TrialSpec.at(point, seed=seed, run_seed=run_seed),
             purpose=planned.purpose,
@@ -194,7 +201,6 @@ class CampaignLoop:
     # -- the past, and what other processes have finished --------------------------------------------------------------
 
     def _restore(self, enqueue: Sequence[Point]) -> None:
-        self._store.release_lost(self._campaign)
         self._join()
         self.progress.done_at_start = self.progress.done
         known = {record.spec.point for record in self._records.values()}

@@ -16,6 +16,7 @@ from cubisect.search.reported import reported_points
 from cubisect.search.samplers import SAMPLERS, make_sampler
 from cubisect.space import Point, Space
 from cubisect.store import Campaign, NewCampaign, Store
+from cubisect.trial import derive_seed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,12 +96,17 @@ def run_on(
     store: Store, campaign: Campaign, engine: Engine, machine: Machine, listener: Listener | None = None
 ) -> Progress:
     """Run the campaign on an engine, which is closed at the end."""
+    store.release_lost(campaign)
+    joined = store.others_running(campaign) > 0
+    seed = derive_seed(campaign.seed, "joined", store.owner) if joined else campaign.seed
+    enqueued = [] if joined else campaign.settings.get("enqueue", [])
     loop = CampaignLoop(
         store,
         campaign,
         Recorder(store, campaign, engine),
-        make_sampler(campaign.sampler, campaign.space, campaign.seed),
-        enqueue=[Point(**values) for values in campaign.settings.get("enqueue", [])],
+        make_sampler(campaign.sampler, campaign.space, seed),
+        seed=seed,
+        enqueue=[Point(**values) for values in enqueued],
         controls=machine.controls,
         listener=listener,
     )

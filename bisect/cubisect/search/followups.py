@@ -27,12 +27,19 @@ def run_witness_test(
     Raises:
         InputError: nothing in the campaign fails, so there is nothing to test.
     """
-    pairs = plan_witness_test(store.frame(campaign), campaign.space, budget, seed=campaign.seed)
+    frame = store.frame(campaign)
+    pairs = plan_witness_test(frame, campaign.space, budget, seed=campaign.seed)
     if not pairs:
         raise InputError(
             f"{campaign.name}: no failing trial to test from; type `bisect explore --resume {campaign.name}`"
         )
-    return run_on_machine(store, campaign, _witness_plans(campaign, pairs), machine, on_record)
+    return run_on_machine(
+        store,
+        campaign,
+        _witness_plans(campaign, pairs, tested=int((frame["purpose"] == Purpose.TEST).sum())),
+        machine,
+        on_record,
+    )
 
 
 def run_controls(
@@ -117,11 +124,11 @@ def _probe_plan(trial: TrialRecord, probe: Probe, run: int) -> Plan:
     return Plan(spec=spec, purpose=Purpose.ISOLATE, origin=None, parent=trial.number)
 
 
-def _witness_plans(campaign: Campaign, pairs: list[WitnessPair]) -> list[Plan]:
-    """Return the runs of every pair, both sides in turn, a new batch each time."""
+def _witness_plans(campaign: Campaign, pairs: list[WitnessPair], *, tested: int) -> list[Plan]:
+    """Return the runs of every pair, both sides in turn, a new batch each time; `tested` such trials are recorded."""
 
     def plan(pair: WitnessPair, point: Point, run: int, side: str) -> Plan:
-        seed = derive_seed(campaign.seed, "witness", pair.parent, pair.axis, side, run)
+        seed = derive_seed(campaign.seed, "witness", pair.parent, pair.axis, side, tested + run)
         spec = TrialSpec.at(point, seed=seed, run_seed=derive_seed(seed, "run"))
         return Plan(spec=spec, purpose=Purpose.TEST, origin=None, parent=pair.parent)
 
