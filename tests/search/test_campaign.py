@@ -165,9 +165,10 @@ def test_joined_processes_see_each_other_and_share_the_budget(tmp_path: Path) ->
             others.append(run_on(second, chosen, InProcessEngine(MODELS["threshold"](), lanes=2), Machine()))
         return completed
 
-    # The second waits for the first's trial, which ends only when the second has returned: let its lease run out.
+    # The second would wait for the first's trial, which here ends only when the second has returned.
+    answers = iter([1])
     first_running = InProcessEngine(MODELS["threshold"](), disturb=meanwhile)
-    second.others_running = lambda _: 0  # type: ignore[method-assign]
+    second.others_running = lambda _: next(answers, 0)  # type: ignore[method-assign]
     progress = run_on(first, chosen, first_running, Machine())
     records = [record for record in first.trials(chosen) if record.purpose in BUDGETED]
     assert len(records) == 30

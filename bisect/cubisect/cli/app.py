@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from cubisect import __version__
-from cubisect.cli import analyze, explore, records, replay, reproduce
+from cubisect.cli import analyze, explore, records, replay, reproduce, shrinking
 from cubisect.cli.doctor import doctor
 from cubisect.cli.serve import serve
 
@@ -31,6 +31,8 @@ _COMMANDS: tuple[tuple[str, Callable[..., Any], str], ...] = (
     ("Look", records.campaigns, ""),
     ("Look", records.trials, ""),
     ("Look", records.show, ""),
+    ("Run", shrinking.shrink, shrinking.SHRINK_EPILOG),
+    ("Run", shrinking.diagnose, ""),
     ("Hand over", reproduce.reproduce, reproduce.REPRODUCE_EPILOG),
     ("Hand over", reproduce.report, reproduce.REPORT_EPILOG),
     ("Look", serve, ""),

@@ -206,6 +206,7 @@ class CampaignLoop:
         known = {record.spec.point for record in self._records.values()}
         for point in enqueue:
             if self._space.contains(point) and point not in known:
+                known.add(point)
                 self._study.enqueue_trial(dict(self._space.coordinates(point)))
 
     def _join(self) -> None:

@@ -10,7 +10,7 @@ import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -21,7 +21,7 @@ from sqlalchemy.orm import Session
 
 from cubisect.batch import Descriptors
 from cubisect.errors import InputError
-from cubisect.outcome import Outcome
+from cubisect.outcome import CrashEvidence, Outcome, classify, signature_of
 from cubisect.space import Point, Space
 from cubisect.store import codec
 from cubisect.store.database import open_engine
@@ -193,6 +193,20 @@ class Store:
             spoiled = verdict.outcome is Outcome.INCONCLUSIVE or result.tainted
             if spoiled and _counts(Purpose(row.purpose), Method(row.method)):
                 owner.claimed -= 1
+            session.flush()
+            return _record(row, campaign, _descriptors(session, row))
+
+    def set_frames(self, campaign: Campaign, number: int, frames: Sequence[str]) -> TrialRecord:
+        """Record where a trial failed (module + offset, innermost first), which makes its signature a finer one."""
+        with self._write() as session:
+            row = session.scalars(_one(campaign, number)).one()
+            evidence = codec.evidence_from_json(row.evidence or {})
+            crash = replace(evidence.crash or CrashEvidence(), frames=tuple(frames))
+            evidence = replace(evidence, crash=crash)
+            signature = signature_of(evidence, classify(evidence))
+            row.evidence = codec.evidence_to_json(evidence)
+            row.signature = None if signature is None else signature.key
+            row.signature_title = None if signature is None else signature.title
             session.flush()
             return _record(row, campaign, _descriptors(session, row))
 

@@ -1,0 +1,95 @@
+"""`bisect shrink` and `diagnose`: the smallest trial that fails the same way, and where it fails."""
+
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from cubisect.cli.options import DEFAULT_DATABASE, Database, Json, open_store, parse_gpus, parse_timeout
+from cubisect.cli.output import print_json, say
+from cubisect.cli.records import Trial
+from cubisect.reproduce.case import Case
+from cubisect.reproduce.diagnose import diagnose as diagnose_case
+from cubisect.reproduce.recorded import run_shrink
+from cubisect.reproduce.shrink import DEFAULT_BUDGET, ShrinkEvent
+from cubisect.search.explore import Machine, local_engine
+from cubisect.search.recorder import Recorder, run_plans
+
+SHRINK_EPILOG = """
+Examples:
+
+  bisect shrink 17                    everything: axes, then the list of descriptors
+
+  bisect shrink 17 --budget 500       spend less; run it again to go on
+"""
+
+
+def shrink(
+    trial: Trial,
+    budget: Annotated[int, typer.Option(min=50, help="Most trials to spend now.")] = DEFAULT_BUDGET,
+    lanes: Annotated[int | None, typer.Option(min=1, help="Trials at a time.")] = None,
+    gpus: Annotated[str | None, typer.Option(metavar="0,1", help="GPUs to use.")] = None,
+    timeout: Annotated[str, typer.Option(metavar="auto|SECONDS", help="Deadline of a trial.")] = "auto",
+    spares: Annotated[int | None, typer.Option(min=0, help="Processes started ahead.")] = None,
+    db: Database = str(DEFAULT_DATABASE),
+    json: Json = False,
+) -> None:
+    """Reduce a failing trial while it keeps failing in the same way; every trial is recorded, and used again."""
+    if not 0 < error < 0.5:
+        raise InputError(f"--error {error}: give a probability above 0 and below 0.5")
+    store = open_store(db)
+    record = store.trial(trial)
+    campaign = store.campaign(record.campaign)
+    console = Console(stderr=json)
+    machine = Machine(lanes=lanes, gpus=parse_gpus(gpus), timeout_s=parse_timeout(timeout), spares=spares)
+    engine = local_engine(campaign, machine)
+    recorder = Recorder(store, campaign, engine)
+    try:
+        shrunk = run_shrink(
+            store,
+            record,
+            lambda plans: run_plans(recorder, plans),
+            budget=budget,
+            parallel=engine.lanes,
+            on_event=lambda event: say(console, _line(event, budget)),
+        )
+    finally:
+        recorder.close()
+    if json:
+        print_json({**shrunk.result.to_json(), "smallest": shrunk.record.ref, "simulated": record.simulated})
+        return
+    say(console, ("SIMULATED: " if record.simulated else "") + shrunk.result.answer, style="bold")
+    for kept in shrunk.result.kept:
+        say(console, f"  {kept.answer}")
+    say(console, f"next: bisect reproduce {shrunk.record.ref} -o case", style="bold")
+
+
+def diagnose(
+    trial: Trial,
+    times: Annotated[int, typer.Option(min=1, help="Tries, for a trial that fails only sometimes.")] = 3,
+    timeout: Annotated[float, typer.Option(min=1, help="Seconds after which it counts as hanging.")] = 60.0,
+    db: Database = str(DEFAULT_DATABASE),
+    json: Json = False,
+) -> None:
+    """Run a trial again under gdb (or cuda-gdb) and record where it fails, as module + offset."""
+    store = open_store(db)
+    record = store.trial(trial)
+    campaign = store.campaign(record.campaign)
+    case = Case.of(record, environment=campaign.environment)
+    for _ in range(times):
+        found = diagnose_case(case, timeout_s=timeout)
+        if found.frames:
+            break
+    if found.frames:
+        record = store.set_frames(campaign, record.number, found.frames)
+    if json:
+        print_json({"trial": record.ref, "simulated": record.simulated, "answer": found.answer, "frames": found.frames,
+                    "signature": record.signature, "signature_title": record.signature_title})  # fmt: skip
+    else:
+        say(Console(), ("SIMULATED: " if record.simulated else "") + found.answer)
+
+
+def _line(event: ShrinkEvent, budget: int) -> str:
+    best = event.best.batch
+    size = f"{len(best):,} × {int(best.sizes.sum()):,} B × {event.best.repetition}"
+    return f"  {event.trials}/{budget}  best {size}  {event.step}: {event.answer.text}"
