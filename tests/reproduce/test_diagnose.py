@@ -3,16 +3,19 @@
 import os
 import shutil
 import signal
+import sys
+from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
 
 from cubisect.errors import UnfitEnvironmentError
+from cubisect.isolation.neighbours import NeighbourLostError
 from cubisect.outcome import Outcome
 from cubisect.reproduce.backtrace import parse, similar
 from cubisect.reproduce.case import Case
-from cubisect.reproduce.diagnose import diagnose, find_debugger, outcome_seen
+from cubisect.reproduce.diagnose import _beside, diagnose, find_debugger, outcome_seen
 from cubisect.space import Point
 from cubisect.trial import TrialSpec
 
@@ -59,6 +62,27 @@ def test_passing_trial_says_so() -> None:
 def test_driver_that_cannot_start() -> None:
     with pytest.raises(UnfitEnvironmentError, match="unknown fault model"):
         diagnose(case("sim:nothing-like-it"))
+
+
+def test_neighbours_are_busy_under_the_debugger_and_end_with_it(tmp_path: Path) -> None:
+    """The debugger here is a script that counts its siblings: the neighbours and the fork server of `diagnose`."""
+    debugger = tmp_path / "gdb"
+    debugger.write_text(
+        f"#!{sys.executable}\nimport psutil\n"
+        "family = psutil.Process(psutil.Process().ppid()).children(recursive=True)\n"
+        "print('phase setup')\nprint('phase submit')\n"
+        "print('neighbours', sum('zygote' in ' '.join(p.cmdline()) for p in family) - 1)\n"
+    )
+    debugger.chmod(0o755)
+    before = {child.pid for child in psutil.Process(os.getpid()).children(recursive=True)}
+    found = diagnose(case("sim:null", neighbours=2), debugger=str(debugger))
+    assert "neighbours 2" in found.output
+    assert {child.pid for child in psutil.Process(os.getpid()).children(recursive=True)} <= before
+
+
+def test_neighbours_that_cannot_run_are_no_finding() -> None:
+    with pytest.raises(UnfitEnvironmentError, match="neighbours 1: "), _beside(case("sim:null", neighbours=1)):
+        raise NeighbourLostError("a neighbour process was killed by SIGKILL")
 
 
 def test_without_a_debugger_the_message_says_what_to_install() -> None:

@@ -9,13 +9,15 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
 
 from cubisect.errors import UnfitEnvironmentError
+from cubisect.isolation.neighbours import NeighbourLostError, Neighbours
+from cubisect.isolation.server import ForkServer, ServerLostError
 from cubisect.outcome import Outcome
 from cubisect.reproduce.backtrace import Backtraces, parse
 from cubisect.reproduce.case import Case
@@ -79,18 +81,37 @@ def diagnose(case: Case, *, timeout_s: float = 60.0, debugger: str | None = None
     """Run the case once under the debugger; `timeout_s` after its first submission it counts as hanging.
 
     Raises:
-        UnfitEnvironmentError: there is no debugger, or it cannot start the process.
+        UnfitEnvironmentError: there is no debugger, it cannot start the process, or the trial's neighbours cannot run.
     """
     program = debugger or find_debugger()
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "case.json"
         file.write_text(json.dumps(case.to_json()), encoding="utf-8")
         log = Path(folder) / "output"
-        hung = _debugged([*_debugger_command(program), *_trial_command(file)], timeout_s, log)
+        with _beside(case):
+            hung = _debugged([*_debugger_command(program), *_trial_command(file)], timeout_s, log)
         output = log.read_text(encoding="utf-8", errors="replace")
     if "phase setup" not in output:
         raise UnfitEnvironmentError(f"the trial could not be run under {Path(program).name}: {_last_words(output)}")
     return Diagnosis(hung, parse(output), output)
+
+
+@contextlib.contextmanager
+def _beside(case: Case) -> Iterator[None]:
+    """Keep the trial's neighbours busy meanwhile: many faults need them."""
+    if not case.spec.neighbours:
+        yield
+        return
+    try:
+        with ForkServer(case.driver) as server:
+            neighbours = Neighbours(server)
+            try:
+                neighbours.provide(case.spec, [case.spec.gpu])
+                yield
+            finally:
+                neighbours.forget()  # they end with their fork server
+    except (NeighbourLostError, ServerLostError) as lost:
+        raise UnfitEnvironmentError(f"neighbours {case.spec.neighbours}: {lost}; see `bisect doctor`") from lost
 
 
 def _last_words(output: str) -> str:

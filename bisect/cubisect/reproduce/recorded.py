@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from cubisect.errors import InputError
 from cubisect.outcome import Outcome
 from cubisect.reproduce.oracle import TrialOutcome, known_from, spec_key
-from cubisect.reproduce.shrink import DEFAULT_BUDGET, ShrinkEvent, ShrinkResult, shrink
+from cubisect.reproduce.shrink import DEFAULT_BUDGET, DEFAULT_ERROR, ShrinkEvent, ShrinkResult, shrink
 from cubisect.store import Plan, Store, TrialRecord
 from cubisect.trial import Purpose, TrialSpec, derive_seed
 
@@ -30,12 +30,13 @@ def run_shrink(
     *,
     budget: int = DEFAULT_BUDGET,
     parallel: int = 1,
+    error: float = DEFAULT_ERROR,
     on_event: Callable[[ShrinkEvent], None] = lambda _: None,
 ) -> ShrunkTrial:
     """Shrink a failing trial; runs of an earlier shrinking of it are not repeated.
 
     `run` belongs to the trial's own campaign. `budget` counts the runs of this call, `parallel` those asked of `run`
-    at a time.
+    at a time, `error` the probability that one test errs.
 
     Raises:
         InputError: the trial did not fail, or does not fail again.
@@ -56,7 +57,7 @@ def run_shrink(
 
     result = shrink(
         record.spec, record.signature, oracle, known=known_from(earlier), budget=budget, parallel=parallel,
-        on_event=on_event,
+        error=error, on_event=on_event,
     )  # fmt: skip
     return ShrunkTrial(result=result, record=_showing(store, record, result.spec))
 
