@@ -35,8 +35,6 @@ def shrink(
     json: Json = False,
 ) -> None:
     """Reduce a failing trial while it keeps failing in the same way; every trial is recorded, and used again."""
-    if not 0 < error < 0.5:
-        raise InputError(f"--error {error}: give a probability above 0 and below 0.5")
     store = open_store(db)
     record = store.trial(trial)
     campaign = store.campaign(record.campaign)

@@ -14,7 +14,7 @@ import optuna
 from cubisect.errors import UnfitEnvironmentError
 from cubisect.outcome import FAILURES, Outcome
 from cubisect.search.distributions import distributions
-from cubisect.search.plan import plan_of, recorded_trial, tell_outcome
+from cubisect.search.plan import kind_of, plan_of, recorded_trial, tell_outcome
 from cubisect.search.recorder import Recorder
 from cubisect.space import Point
 from cubisect.store import Campaign, Plan, Store, TrialRecord
@@ -169,7 +169,8 @@ class CampaignLoop:
         if study_number is None:
             return record
         outcome = Outcome(record.outcome or Outcome.INCONCLUSIVE)
-        tell_outcome(self._study, self._asked.pop(study_number), outcome, cost_s=record.wall_s)
+        kind = kind_of(outcome, record.cuda_error)
+        tell_outcome(self._study, self._asked.pop(study_number), outcome, cost_s=record.wall_s, kind=kind)
         self._remember(record, study_number)
         self._plan_controls(record)
         self._check_fruitful(record, outcome)
@@ -220,14 +221,16 @@ class CampaignLoop:
                 self._add(record)
 
     def _add(self, record: TrialRecord) -> None:
+        outcome = Outcome(record.outcome or Outcome.INCONCLUSIVE)
         frozen = recorded_trial(
             self._space,
             self._space.coordinates(record.spec.point),
-            Outcome(record.outcome or Outcome.INCONCLUSIVE),
+            outcome,
             origin=record.origin or Origin.EXPLORE,
             purpose=record.purpose,
             parent=None if record.parent is None else self._study_numbers.get(record.parent),
             cost_s=record.wall_s,
+            kind=kind_of(outcome, record.cuda_error),
         )
         self._remember(record, len(self._study.get_trials(deepcopy=False)))
         self._study.add_trial(frozen)
