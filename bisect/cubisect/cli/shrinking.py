@@ -79,7 +79,7 @@ def diagnose(
         if found.frames:
             break
     if found.frames:
-        record = store.set_frames(campaign, record.number, found.frames)
+        store.set_frames(campaign, record.number, found.frames)
     if json:
         print_json({"trial": record.ref, "simulated": record.simulated, "answer": found.answer, "frames": found.frames,
                     "signature": record.signature, "signature_title": record.signature_title})  # fmt: skip

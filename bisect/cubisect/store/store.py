@@ -21,7 +21,7 @@ from sqlalchemy.orm import Session
 
 from cubisect.batch import Descriptors
 from cubisect.errors import InputError
-from cubisect.outcome import CrashEvidence, Outcome, classify, signature_of
+from cubisect.outcome import CrashEvidence, Outcome
 from cubisect.space import Point, Space
 from cubisect.store import codec
 from cubisect.store.database import open_engine
@@ -196,19 +196,16 @@ class Store:
             session.flush()
             return _record(row, campaign, _descriptors(session, row))
 
-    def set_frames(self, campaign: Campaign, number: int, frames: Sequence[str]) -> TrialRecord:
-        """Record where a trial failed (module + offset, innermost first), which makes its signature a finer one."""
+    def set_frames(self, campaign: Campaign, number: int, frames: Sequence[str]) -> None:
+        """Record where a trial failed, as module + offset, innermost first.
+
+        The signature stays as it is: trials that nobody has diagnosed must still count as the same fault.
+        """
         with self._write() as session:
             row = session.scalars(_one(campaign, number)).one()
             evidence = codec.evidence_from_json(row.evidence or {})
             crash = replace(evidence.crash or CrashEvidence(), frames=tuple(frames))
-            evidence = replace(evidence, crash=crash)
-            signature = signature_of(evidence, classify(evidence))
-            row.evidence = codec.evidence_to_json(evidence)
-            row.signature = None if signature is None else signature.key
-            row.signature_title = None if signature is None else signature.title
-            session.flush()
-            return _record(row, campaign, _descriptors(session, row))
+            row.evidence = codec.evidence_to_json(replace(evidence, crash=crash))
 
     def taint(self, campaign: Campaign, numbers: Iterable[int]) -> int:
         """Mark finished trials as told by an unfit GPU, so that they count no more; return how many were marked."""
