@@ -154,7 +154,9 @@ def test_a_gpu_that_fails_its_canary_taints_what_it_ran(store: Store) -> None:
     assert store.budget_left(chosen) == 19
 
 
-def test_joined_processes_see_each_other_and_share_the_budget(tmp_path: Path) -> None:
+def test_joined_processes_see_each_other_and_share_the_budget(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = str(tmp_path / "t.sqlite")
     first, second = Store.open(path, create=True, owner="a:1:1"), Store.open(path, owner="b:1:1")
     chosen = campaign(first, "threshold", 30)
@@ -168,7 +170,7 @@ def test_joined_processes_see_each_other_and_share_the_budget(tmp_path: Path) ->
     # The second would wait for the first's trial, which here ends only when the second has returned.
     answers = iter([1])
     first_running = InProcessEngine(MODELS["threshold"](), disturb=meanwhile)
-    second.others_running = lambda _: next(answers, 0)  # type: ignore[method-assign]
+    monkeypatch.setattr(second, "others_running", lambda _: next(answers, 0))
     progress = run_on(first, chosen, first_running, Machine())
     records = [record for record in first.trials(chosen) if record.purpose in BUDGETED]
     assert len(records) == 30
