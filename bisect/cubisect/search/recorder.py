@@ -1,8 +1,8 @@
 """Runs planned trials on an engine and records them: every trial that any command runs goes through here."""
 
 from collections import deque
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 from cubisect.engines.base import Completed, Engine, Job
 from cubisect.features import batch_features
@@ -22,6 +22,7 @@ class _Running:
     plan: Plan
     tag: int | None
     attempt: int = 0
+    features: Mapping[str, int | float] = field(default_factory=dict)
 
 
 class Recorder:
@@ -64,7 +65,7 @@ class Recorder:
         if completed is None:
             return None
         running = self._running.pop(completed.key)
-        record = self._record(completed)
+        record = self._record(completed, running.features)
         if (completed.tainted or completed.evidence.infrastructure is not None) and running.attempt < RETRIES:
             self._again.append(replace(running, attempt=running.attempt + 1))
             return None
@@ -79,11 +80,13 @@ class Recorder:
         record = self._store.begin_trial(self._campaign, running.plan)
         if record is None:
             return False
-        self._running[record.number] = running
-        self._engine.submit(Job(key=record.number, spec=replace(running.plan.spec, number=record.number)))
+        spec = replace(running.plan.spec, number=record.number)
+        self._engine.submit(Job(key=record.number, spec=spec))
+        # Building the batch takes as long as a small trial: it is done while the trial runs, in its own process.
+        self._running[record.number] = replace(running, features=batch_features(spec.batch, spec))
         return True
 
-    def _record(self, completed: Completed) -> TrialRecord:
+    def _record(self, completed: Completed, features: Mapping[str, int | float]) -> TrialRecord:
         verdict = classify(completed.evidence)
         return self._store.finish_trial(
             self._campaign,
@@ -92,7 +95,7 @@ class Recorder:
                 evidence=completed.evidence,
                 verdict=verdict,
                 signature=signature_of(completed.evidence, verdict),
-                features=batch_features(completed.spec.batch, completed.spec),
+                features=features,
                 lane=completed.lane,
                 gpu=completed.gpu,
                 tainted=completed.tainted,
