@@ -154,9 +154,7 @@ def test_a_gpu_that_fails_its_canary_taints_what_it_ran(store: Store) -> None:
     assert store.budget_left(chosen) == 19
 
 
-def test_joined_processes_see_each_other_and_share_the_budget(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_joined_processes_see_each_other_and_share_the_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = str(tmp_path / "t.sqlite")
     first, second = Store.open(path, create=True, owner="a:1:1"), Store.open(path, owner="b:1:1")
     chosen = campaign(first, "threshold", 30)
