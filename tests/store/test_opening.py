@@ -77,6 +77,21 @@ def test_a_file_that_is_no_database_is_refused_untouched(content: bytes, tmp_pat
     assert path.read_bytes() == content
 
 
+def test_an_empty_file_is_filled_when_one_is_to_be_made_and_refused_otherwise(tmp_path: Path) -> None:
+    path = tmp_path / "empty.sqlite"
+    path.touch()
+    with pytest.raises(StoreError, match="not a SQLite database"):
+        Store.open(str(path))
+    Store.open(str(path), create=True).close()
+    assert path.stat().st_size > 0
+
+
+def test_a_path_is_taken_as_it_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "what?now%20.sqlite"
+    Store.open(str(path), create=True).close()
+    assert path.exists()
+
+
 def test_missing_things_are_named(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="no such database"):
         Store.open(str(tmp_path / "no.sqlite"))

@@ -222,7 +222,7 @@ def test_names_budgets_and_references_that_cannot_be(store: Store, campaign: Cam
     with pytest.raises(InputError, match="--budget 0"):
         store.extend_budget(campaign, 0)
     assert store.extend_budget(campaign, 25).budget == 25
-    for ref in ("x", "c/", "c/x", "a/b/1", "-1"):
+    for ref in ("x", "c/", "c/x", "a/b/1", "-1", "²", "c/²", "9" * 20):
         with pytest.raises(InputError, match="CAMPAIGN/NUMBER"):
             store.trial(ref)
     with pytest.raises(InputError, match="has trials 1 to 1"):

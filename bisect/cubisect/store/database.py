@@ -47,7 +47,7 @@ def parse_url(url: str) -> URL:
         StoreError: it is no URL of a kind of database that is supported.
     """
     try:
-        parsed = make_url(url if "://" in url else f"sqlite:///{url}")
+        parsed = make_url(url) if "://" in url else URL.create("sqlite", database=url)
     except ArgumentError as error:
         raise StoreError(
             f"--db {url}: not a database URL; write a path or postgresql+psycopg://USER@HOST/NAME"
@@ -70,6 +70,8 @@ def _check_file(path: Path, *, create: bool) -> None:
     try:
         with path.open("rb") as file:
             head = file.read(len(SQLITE_MAGIC))
+        if not head and create:  # left by a process that was killed between making the file and filling it
+            return
     except OSError as error:
         raise StoreError(f"{path}: {error.strerror}; name another database with --db") from error
     if head != SQLITE_MAGIC:

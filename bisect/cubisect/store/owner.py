@@ -20,8 +20,10 @@ def is_gone(owner: str) -> bool:
 
 
 def _boot() -> str:
+    """Return a digest of what process ids are counted in: this boot, and this container's own process ids."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
+        boot += os.readlink("/proc/self/ns/pid")
     except OSError:
         boot = "unknown"
     return hashlib.sha256(boot.encode()).hexdigest()[:16]

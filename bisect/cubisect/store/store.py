@@ -37,6 +37,9 @@ LEASE = timedelta(seconds=120)
 HEARTBEAT_S = 15.0
 """Seconds between renewals of the lease."""
 
+MOST_DIGITS = 9
+"""A trial's number has no more: it is a 32-bit integer."""
+
 RUNNING, DONE, LOST = "running", "done", "lost"
 
 
@@ -266,7 +269,7 @@ class Store:
             InputError: it is written otherwise, or there is no such trial.
         """
         name, _, digits = ref.rpartition("/")
-        if not digits.isdigit() or "/" in name:
+        if not (digits.isascii() and digits.isdigit() and len(digits) <= MOST_DIGITS) or "/" in name:
             raise InputError(f"trial {ref!r}: write CAMPAIGN/NUMBER, or a number within the latest campaign")
         campaign = self.campaign(name or None)
         with self._read() as session:
