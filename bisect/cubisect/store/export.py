@@ -45,6 +45,11 @@ def copy_campaign(store: Store, campaign: Campaign, url: str) -> int:
         for trial in trials:
             values = {**_values(trial, without={"id"}), "campaign_id": copied.id, "owner": "copied:0:0"}
             sink.add(TrialRow(**{**values, "evidence": without_folders(trial.evidence)}))
+    if target.dialect.name == "sqlite":
+        with target.connect() as connection:
+            raw: Any = connection.connection.driver_connection
+            connection.rollback()
+            raw.execute("PRAGMA journal_mode=DELETE")  # one file, which can be read where nothing may be written
     target.dispose()
     return len(trials)
 

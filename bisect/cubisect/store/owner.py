@@ -23,7 +23,7 @@ def _boot() -> str:
     """Return a digest of what process ids are counted in: this boot, and this container's own process ids."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
-        boot += os.readlink("/proc/self/ns/pid")
+        boot += str(Path("/proc/self/ns/pid").readlink())
     except OSError:
         boot = "unknown"
     return hashlib.sha256(boot.encode()).hexdigest()[:16]
