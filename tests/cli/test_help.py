@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from cubisect import __version__
 from cubisect.cli import run
 from cubisect.cli.app import app
 
@@ -25,3 +26,8 @@ def test_the_readme_names_real_commands() -> None:
     named = set(re.findall(r"^bisect ([a-z]+)", text, re.MULTILINE)) | set(re.findall(r"`bisect ([a-z]+)", text))
     assert named
     assert named <= set(COMMANDS)
+
+
+def test_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--version"]) == 0
+    assert capsys.readouterr().out == f"bisect {__version__}\n"

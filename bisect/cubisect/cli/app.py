@@ -44,11 +44,16 @@ for _panel, _function, _epilog in _COMMANDS:
     app.command(_function.__name__, rich_help_panel=_panel, epilog=_epilog or None)(_function)
 
 
-@app.callback()
-def root(
-    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
-) -> None:
-    """Find where and why CUDA's batch memory copy (cuMemcpyBatchAsync) fails."""
-    if version:
+def _print_version(wanted: bool) -> None:
+    if wanted:
         typer.echo(f"bisect {__version__}")
         raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Find where and why CUDA's batch memory copy (cuMemcpyBatchAsync) fails."""
