@@ -1,5 +1,6 @@
 """`bisect analyze`, `control`, `isolate` and `compare`: what the trials say, and fresh ones that say more."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -16,6 +17,7 @@ from cubisect.cli.output import print_json, say
 from cubisect.cli.records import Campaign, Trial
 from cubisect.errors import ExitCode, InputError
 from cubisect.outcome import FAILURES
+from cubisect.report.plots import write_pictures
 from cubisect.report.terminal import analysis_view, comparison_table, isolation_view
 from cubisect.search.explore import Machine
 from cubisect.search.followups import isolation_domains, run_controls, run_isolation, run_witness_test
@@ -34,6 +36,8 @@ Examples:
   bisect analyze                         the latest campaign
 
   bisect analyze NAME --test 72          spend 72 fresh trials on a verdict about monotonicity
+
+  bisect analyze NAME --pictures DIR     also write pictures, one of them to zoom in a browser
 
   bisect analyze NAME --json > a.json
 """
@@ -56,6 +60,9 @@ def analyze(
     test: Annotated[int, typer.Option(min=0, metavar="N", help="First spend N fresh trials on monotonicity.")] = 0,
     bound: Annotated[float, typer.Option(help="Failure rate that the safe envelope stays below.")] = BOUND,
     confidence: Annotated[float, typer.Option(help="Confidence of the safe envelope.")] = CONFIDENCE,
+    pictures: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write failure map, rate curves and outcomes as PNG and HTML.")
+    ] = None,
     lanes: Lanes = None,
     gpus: Gpus = None,
     timeout: Timeout = "auto",
@@ -72,7 +79,10 @@ def analyze(
     if test:
         machine = Machine(lanes=lanes, gpus=parse_gpus(gpus), timeout_s=parse_timeout(timeout))
         run_witness_test(store, chosen, test, machine, run_line(console, total=test))
-    result = analyze_frame(store.frame(chosen), chosen.space, bound=bound, confidence=confidence)
+    frame = store.frame(chosen)
+    result = analyze_frame(frame, chosen.space, bound=bound, confidence=confidence)
+    for file in write_pictures(frame, result, pictures) if pictures else ():
+        say(console, str(file))
     if json:
         print_json(result.to_json())
     else:

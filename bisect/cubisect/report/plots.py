@@ -7,6 +7,7 @@ Outcomes differ in colour *and* marker; the colours are those of Okabe and Ito, 
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -19,6 +20,8 @@ from cubisect.analysis.frame import conclusive, explored, failed, varied_axes
 from cubisect.analysis.monotone import RateCurve
 from cubisect.analysis.rates import proportion
 from cubisect.analysis.rules import Rule
+from cubisect.analysis.summary import Analysis
+from cubisect.errors import InputError
 from cubisect.outcome import Outcome
 from cubisect.space import AXES, NumericAxis, Scale
 
@@ -91,6 +94,27 @@ def outcomes_by(frame: pd.DataFrame, name: str = "size_mix") -> Figure:
     panel.set_ylabel("failure rate")
     _finish(figure, frame, f"Explored failure rate by {name}, 95 % intervals")
     return figure
+
+
+def write_pictures(frame: pd.DataFrame, analysis: Analysis, folder: Path) -> list[Path]:
+    """Write every picture of a campaign into a folder, the failure map also as a page to zoom; return the files.
+
+    Raises:
+        InputError: the folder cannot be written.
+    """
+    figures = {"failure_map": failure_map(frame, analysis.regions.rules)}
+    if any(curve.trials for curve in analysis.monotonicity.curves):
+        figures["rate_curves"] = rate_curves(frame, analysis.monotonicity.curves)
+    figures |= {f"outcomes_by_{name}": outcomes_by(frame, name) for name in varied_categories(frame)}
+    contents = {f"{name}.png": png(figure) for name, figure in figures.items()}
+    contents["failure_map.html"] = interactive_map(frame).encode()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, content in contents.items():
+            (folder / name).write_bytes(content)
+    except OSError as error:
+        raise InputError(f"{folder}: {error.strerror}; name a folder that can be written") from error
+    return [folder / name for name in contents]
 
 
 def png(figure: Figure) -> bytes:
