@@ -346,7 +346,8 @@ class Space:
         if not self._somewhere_feasible():
             raise InputError(
                 "no point of this space is feasible: total_bytes cannot reach descriptor_count × size_floor, or a cap "
-                "forbids every point; widen an axis with --vary AXIS=LO:HI"
+                "on the submitted work forbids every point; widen an axis with --vary AXIS=LO:HI, or raise [caps] in a "
+                "campaign file"
             )
 
     @classmethod

@@ -130,3 +130,20 @@ def test_presets_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     capsys.readouterr()
     assert run(["presets", "--json"]) == 0
     assert "vllm-49276-tp2" in [preset["name"] for preset in json.loads(capsys.readouterr().out)]
+
+
+def test_a_trials_work_is_capped_unless_a_campaign_file_says_otherwise(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    database, file = str(tmp_path / "t.sqlite"), tmp_path / "c.toml"
+    file.write_text("[caps]\nmax_submitted_descriptors = 1024\n")
+    common = ["--driver", "sim:null", "--budget", "30", "--seed", "1", "--sampler", "random"]
+    told(["explore", *common, "--name", "default"], database, capsys)
+    told(["explore", str(file), *common, "--name", "filed"], database, capsys)
+    store = Store.open(database)
+    for name, most in (("default", 1 << 22), ("filed", 1024)):
+        work = [r.spec.descriptor_count * r.spec.repetition for r in store.trials(store.campaign(name))]
+        assert max(work) <= most
+    store.close()
+    assert run(["explore", *common, "--fix", "descriptor_count=2^20", "--fix", "repetition=256", "--db", database]) == 2
+    assert "[caps]" in capsys.readouterr().err

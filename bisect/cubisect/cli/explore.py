@@ -26,7 +26,7 @@ from cubisect.cli.output import check_fail_on, parse_fail_on, print_json, say
 from cubisect.errors import ExitCode, InputError
 from cubisect.report.terminal import campaign_summary
 from cubisect.search.campaign import Progress
-from cubisect.search.campaign_file import CampaignFile, enqueued_points, read_campaign_file
+from cubisect.search.campaign_file import DEFAULT_CAPS, CampaignFile, enqueued_points, read_campaign_file
 from cubisect.search.explore import (
     Machine,
     NewRequest,
@@ -97,6 +97,9 @@ def explore(
 
     Every trial submits its batch in its own process and is classified ok, error, segfault or hang (or async_error,
     corrupt, crash; inconclusive when the set-up failed). Outcomes go to the database as they happen.
+
+    A trial submits at most 2^22 descriptors and 64 GiB in all its repetitions, unless [caps] in a campaign file says
+    otherwise.
     """
     outcomes = parse_fail_on(fail_on)
     machine = Machine(
@@ -138,7 +141,7 @@ def _request(
 ) -> NewRequest:
     fixed = {**file.fix, **parse_fix(fix)}
     base = preset_point(preset) if preset else None
-    space = _space_around(base, fixed, {**file.vary, **parse_vary(vary)}, file.caps)
+    space = _space_around(base, fixed, {**file.vary, **parse_vary(vary)}, {**DEFAULT_CAPS, **file.caps})
     return NewRequest(
         space=space,
         driver=driver or file.driver or "auto",

@@ -31,6 +31,9 @@ from cubisect.space import AXES, Point, Range, Space, Value, axis_named, parse_d
 
 Domain = Range | tuple[Value, ...] | None
 
+DEFAULT_CAPS: Mapping[str, int] = {"max_submitted_descriptors": 1 << 22, "max_submitted_bytes": 64 << 30}
+"""Work of one trial when a campaign says nothing: seconds on an H200, where the whole space would take minutes."""
+
 _SECTIONS = ("campaign", "fix", "vary", "caps", "enqueue")
 _CAMPAIGN_KEYS: Mapping[str, type] = {"name": str, "driver": str, "budget": int, "seed": int, "sampler": str}
 _CAPS = ("max_submitted_descriptors", "max_submitted_bytes")
