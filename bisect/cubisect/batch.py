@@ -6,7 +6,7 @@ change between versions, and `exp`, `log` and `sum` of floats may differ between
 
 import base64
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Protocol
@@ -352,10 +352,21 @@ class Reader(Protocol):
 
 @dataclass(frozen=True)
 class Mismatch:
-    """How many bytes differ, and the first descriptor (in order of destination) with one; None: only a gap."""
+    """Which bytes of a destination differ from what the batch must have put there.
+
+    `bytes` of them in all, `untouched` of which still hold `POISON`: nothing was ever written there. `runs` are the
+    descriptors that have wrong bytes, as (first, last) of each run of consecutive ones, ascending; with none, only gaps
+    between the copies were written to.
+    """
 
     bytes: int
-    first: int | None
+    untouched: int = 0
+    runs: Sequence[tuple[int, int]] = ()
+
+    @property
+    def descriptors(self) -> int:
+        """How many descriptors have wrong bytes."""
+        return sum(last - first + 1 for first, last in self.runs)
 
 
 def verify(batch: Batch, seed: int, read: Reader, *, window: int = 1 << 24) -> Mismatch:
@@ -404,17 +415,20 @@ class _Verifier:
         self.table = np.concatenate([pattern(seed, reach), np.full(longest, POISON, dtype=np.uint8)])
 
     def run(self, read: Reader, window: int) -> Mismatch:
-        total, first = 0, None
+        total = untouched = 0
+        hit: set[int] = set()
         for start in range(0, int(self.bounds[-1]), window):
             stop = min(start + window, int(self.bounds[-1]))
             actual = read(start, stop)
             for low in range(start, stop, BLOCK):
                 high = min(low + BLOCK, stop)
-                wrong = np.flatnonzero(self.expected(low, high) != actual[low - start : high - start])
-                total += len(wrong)
-                if first is None and len(wrong):
-                    first = self._first_descriptor(low + wrong)
-        return Mismatch(total, first)
+                block = actual[low - start : high - start]
+                wrong = np.flatnonzero(self.expected(low, high) != block)
+                if len(wrong):
+                    total += len(wrong)
+                    untouched += int((block[wrong] == POISON).sum())
+                    hit.update(self._owners(low + wrong))
+        return Mismatch(total, untouched, tuple(_runs(sorted(hit))))
 
     def expected(self, start: int, stop: int) -> NDArray[np.uint8]:
         """Return what the bytes [start, stop) of the destination must be; at most `BLOCK` of them."""
@@ -440,7 +454,19 @@ class _Verifier:
             out[low:high] = self.table[origin : origin + high - low]
         return out
 
-    def _first_descriptor(self, wrong: Int64) -> int | None:
-        owners = self.owners[np.searchsorted(self.bounds, wrong, side="right") - 1]
-        copies = owners[owners != GAP]
-        return int(copies[0]) if len(copies) else None
+    def _owners(self, wrong: Int64) -> list[int]:
+        """Return the descriptors to which the bytes at the ascending offsets `wrong` belong."""
+        segments = np.unique(np.searchsorted(self.bounds, wrong, side="right") - 1)
+        owners = self.owners[segments]
+        return [int(owner) for owner in owners[owners != GAP]]
+
+
+def _runs(indices: Sequence[int]) -> list[tuple[int, int]]:
+    """Return (first, last) of each run of consecutive numbers among ascending ones."""
+    runs: list[tuple[int, int]] = []
+    for index in indices:
+        if runs and index == runs[-1][1] + 1:
+            runs[-1] = (runs[-1][0], index)
+        else:
+            runs.append((index, index))
+    return runs

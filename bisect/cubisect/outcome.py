@@ -41,6 +41,14 @@ SEVERITY: Mapping[Outcome, int] = {
 }
 
 
+class Part(StrEnum):
+    """What a trial spends its time on; each part has its own allowance of it."""
+
+    SETUP = "set-up"
+    SUBMIT = "submission"
+    VERIFY = "verification"
+
+
 class Phase(IntEnum):
     """How far a trial process got. The numbers are written to the shared progress page."""
 
@@ -55,6 +63,13 @@ class Phase(IntEnum):
     def label(self) -> str:
         """The name used in the database and in reports: ``submit``, ``sync`` and so on."""
         return self.name.lower()
+
+    @property
+    def part(self) -> Part:
+        """The part of the trial that this phase belongs to."""
+        if self < Phase.SUBMIT:
+            return Part.SETUP
+        return Part.SUBMIT if self < Phase.VERIFY else Part.VERIFY
 
 
 class ResultState(StrEnum):
@@ -76,6 +91,10 @@ class HangKind(StrEnum):
     UNINTERRUPTIBLE = "uninterruptible"
 
 
+MISMATCHED_RUNS = 16
+"""Runs of wrong descriptors that a report lists; it must stay small."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class DriverReport:
     """What the driver under test answered, told by the trial process itself.
@@ -83,6 +102,11 @@ class DriverReport:
     `cuda_error` is the CUresult of the call named `api`, 0 for success. `fail_index` is the index that the driver
     wrote, None when it wrote none or wrote SIZE_MAX ("no descriptor"); `fail_index_written` tells the two apart.
     `setup_failed` is the reason why the batch call could not be tried at all; such a trial says nothing about it.
+
+    After success every byte is compared: `mismatched_bytes` differ, in `mismatched_descriptors`, whose runs of
+    consecutive indices `mismatched_runs` lists, at most `MISMATCHED_RUNS` of them; `untouched_bytes` of the wrong ones
+    still hold what the destination held before. `late_bytes` differ still when read again half a second later, None
+    when nobody looked.
     """
 
     api: str = "cuMemcpyBatchAsync"
@@ -92,7 +116,10 @@ class DriverReport:
     fail_index_written: bool = False
     expected_fail_index: int | None = None
     mismatched_bytes: int = 0
-    first_mismatch: int | None = None
+    mismatched_descriptors: int = 0
+    mismatched_runs: Sequence[Sequence[int]] = ()
+    untouched_bytes: int = 0
+    late_bytes: int | None = None
     setup_failed: str | None = None
     seconds: Mapping[str, float] = field(default_factory=dict)
 
@@ -126,6 +153,8 @@ class CrashEvidence:
 class Evidence:
     """What was seen of one trial process. Times in seconds, memory in bytes.
 
+    `deadline_s` is the longest that the trial could have taken; where `allowed_s` is not empty, each of its parts had
+    its own time, and a trial that `timed_out` is late in the part of its `phase`.
     `phase` and `repetition` come from the shared progress page and survive any death; `repetition` counts the
     submissions begun. `exit_code` and `signal` are the kernel's word; `killed_by_us` says that the signal was ours.
     `infrastructure` names trouble of the harness (a fork server lost, a neighbour dead): the trial then says nothing.
@@ -143,6 +172,7 @@ class Evidence:
     report: DriverReport | None = None
     timed_out: bool = False
     deadline_s: float | None = None
+    allowed_s: Mapping[str, float] = field(default_factory=dict)
     hang: HangEvidence | None = None
     crash: CrashEvidence | None = None
     wall_s: float = 0.0
@@ -208,10 +238,18 @@ def _classify_one(evidence: Evidence) -> Verdict:
 
 def _of_deadline(evidence: Evidence, where: str) -> Verdict:
     doing = evidence.hang.kind if evidence.hang else "in an unknown state"
-    message = f"not finished after {evidence.deadline_s or evidence.wall_s:.3g} s, {doing}, {where}"
+    message = f"{_late(evidence)}, {doing}, {where}"
     if evidence.phase in _DRIVER_PHASES and not _stopped(evidence):
         return Verdict(outcome=Outcome.HANG, reason=message)
     return _inconclusive(message)
+
+
+def _late(evidence: Evidence) -> str:
+    """Return whose time was up."""
+    part = evidence.phase.part
+    if part in evidence.allowed_s:
+        return f"{part} not finished in the {evidence.allowed_s[part]:.3g} s allowed for it"
+    return f"not finished after {evidence.deadline_s or evidence.wall_s:.3g} s"
 
 
 def _stopped(evidence: Evidence) -> bool:
@@ -246,8 +284,7 @@ def _of_report(report: DriverReport, evidence: Evidence) -> Verdict:
             fail_index=report.fail_index,
         )
     if report.mismatched_bytes:
-        at = "a gap" if report.first_mismatch is None else f"descriptor {report.first_mismatch}"
-        return Verdict(outcome=Outcome.CORRUPT, reason=f"{report.mismatched_bytes} bytes differ, first in {at}")
+        return Verdict(outcome=Outcome.CORRUPT, reason=_differing(report))
     if evidence.signal is not None:
         return _inconclusive(f"reported success, then was killed by {signal_name(evidence.signal)}")
     if evidence.exit_code != 0 or evidence.phase is not Phase.DONE:
@@ -261,6 +298,22 @@ def _asynchronous(report: DriverReport, evidence: Evidence) -> bool:
     """Tell whether the error is that of work submitted earlier, by this call's phase or by its kind."""
     told_later = report.cuda_error in _EXECUTION_ERRORS and evidence.repetition > 1
     return evidence.phase >= Phase.SYNC or told_later
+
+
+def _differing(report: DriverReport) -> str:
+    """Return how much differs, where it starts, and whether it was never written or came late."""
+    parts = [f"{report.mismatched_bytes:,} bytes differ"]
+    if report.mismatched_runs:
+        first = report.mismatched_runs[0][0]
+        parts = [f"{parts[0]} in {report.mismatched_descriptors:,} descriptors, the first of them {first}"]
+    else:
+        parts = [f"{parts[0]}, all in gaps between the copies"]
+    if report.untouched_bytes:
+        parts.append(f"{report.untouched_bytes:,} of them never written")
+    if report.late_bytes is not None:
+        late = report.late_bytes
+        parts.append(f"{late:,} wrong later too" if late else "right when read again later")
+    return "; ".join(parts)
 
 
 def _named(report: DriverReport) -> str:

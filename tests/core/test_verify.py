@@ -13,6 +13,7 @@ from cubisect.batch import (
     POISON,
     Batch,
     Descriptors,
+    Mismatch,
     build_batch,
     explicit_batch,
     pattern,
@@ -30,10 +31,10 @@ def destination(batch: Batch, seed: int) -> np.ndarray[Any, np.dtype[np.uint8]]:
     return result
 
 
-def owner(batch: Batch, byte: int) -> int | None:
-    """Return the descriptor to which a destination byte belongs."""
+def owner(batch: Batch, byte: int) -> tuple[tuple[int, int], ...]:
+    """Return the descriptor to which a destination byte belongs, as a run; nothing for a byte in a gap."""
     hit = np.flatnonzero((batch.destination <= byte) & (byte < batch.destination + batch.sizes))
-    return int(hit[0]) if len(hit) else None
+    return tuple((int(index), int(index)) for index in hit)
 
 
 @st.composite
@@ -56,7 +57,7 @@ def batches(draw: st.DrawFn) -> Batch:
 def test_what_the_batch_does_is_accepted_in_any_window(batch: Batch, seed: int, window: int) -> None:
     data = destination(batch, seed)
     wrong = verify(batch, seed, lambda start, stop: data[start:stop], window=max(window, len(data) // 50 + 1))
-    assert (wrong.bytes, wrong.first) == (0, None)
+    assert wrong == Mismatch(0)
 
 
 @settings(max_examples=150)
@@ -66,7 +67,7 @@ def test_any_single_wrong_byte_is_found_and_attributed(batch: Batch, data: st.Da
     at = data.draw(st.integers(0, len(actual) - 1))
     actual[at] ^= data.draw(st.integers(1, 255))
     wrong = verify(batch, 1, lambda start, stop: actual[start:stop], window=data.draw(st.integers(2_000, 100_000)))
-    assert (wrong.bytes, wrong.first) == (1, owner(batch, at))
+    assert (wrong.bytes, wrong.runs) == (1, owner(batch, at))
 
 
 @given(batches())
@@ -90,7 +91,7 @@ def test_large_scattered_batches(count: int, gap: int) -> None:
     for at in (0, BLOCK - 1, BLOCK, PATTERN_PERIOD, len(actual) - 1 - gap, len(actual) // 2):
         actual[at] ^= 0x40
         wrong = verify(batch, 9, lambda start, stop: actual[start:stop], window=1_000_000)
-        assert (wrong.bytes, wrong.first) == (1, owner(batch, at))
+        assert (wrong.bytes, wrong.runs) == (1, owner(batch, at))
         actual[at] ^= 0x40
 
 
@@ -110,7 +111,18 @@ def test_wrong_bytes_in_a_gap_only_name_no_descriptor() -> None:
     actual = destination(batch, 1)
     actual[int(batch.destination[1] + batch.sizes[1])] ^= 1
     wrong = verify(batch, 1, lambda start, stop: actual[start:stop])
-    assert (wrong.bytes, wrong.first) == (1, None)
+    assert (wrong.bytes, wrong.runs) == (1, ())
+
+
+def test_copies_that_never_happened_are_told_from_wrong_data() -> None:
+    batch = build_batch(Point.of({"descriptor_count": 20, "total_bytes": 64 * KIB}), 1)
+    actual = destination(batch, 1)
+    for index in (3, 4, 5, 9):
+        at, size = batch.destination[index], batch.sizes[index]
+        actual[at : at + size] = POISON if index != 9 else actual[at : at + size] ^ 0xFF
+    wrong = verify(batch, 1, lambda start, stop: actual[start:stop])
+    assert (wrong.runs, wrong.descriptors) == (((3, 5), (9, 9)), 4)
+    assert wrong.untouched == pytest.approx(wrong.bytes * 3 / 4, rel=0.02)
 
 
 def test_explicit_descriptors_with_room_before_and_shared_sources() -> None:

@@ -271,7 +271,8 @@ def test_an_asynchronous_error_shows_in_the_synchronisation(
 def test_one_wrong_byte_is_found(direction: str, trial: MakeTrial, in_child: InChild, fake_cuda: FakeCuda) -> None:
     spec = trial(**SMALL, direction=direction, layout="shuffled_both")
     report = in_child("cuda", spec, env=fake_cuda(fault="corrupt")).report
-    assert (report.cuda_error, report.mismatched_bytes, report.first_mismatch) == (0, 1, 150)
+    assert (report.cuda_error, report.mismatched_bytes, report.late_bytes) == (0, 1, 1)
+    assert [list(run) for run in report.mismatched_runs] == [[150, 150]]
 
 
 @pytest.mark.parametrize("memory", ["pinned", "pageable"])

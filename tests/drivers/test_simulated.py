@@ -79,7 +79,7 @@ def test_async_error_comes_from_the_synchronisation(trial: MakeTrial, steps: Any
 
 def test_corruption_is_found_by_the_real_verification(trial: MakeTrial, steps: Any) -> None:
     report = simulated({"corrupt": 1.0}).run(trial(descriptor_count=8, total_bytes=4096), steps)
-    assert (report.cuda_error, report.mismatched_bytes, report.first_mismatch) == (0, 1, 4)
+    assert (report.cuda_error, report.mismatched_bytes, report.mismatched_runs) == (0, 1, ((4, 4),))
 
 
 def test_the_control_does_not_meet_the_fault(trial: MakeTrial, steps: Any) -> None:

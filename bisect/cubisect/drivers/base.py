@@ -3,7 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol, runtime_checkable
 
-from cubisect.outcome import DriverReport, Phase
+from cubisect.batch import Mismatch
+from cubisect.outcome import MISMATCHED_RUNS, DriverReport, Phase
 from cubisect.trial import TrialSpec
 
 
@@ -65,3 +66,19 @@ class Neighbourly(Protocol):
         Raises:
             SetupError: the neighbour could not be set up, or its work failed.
         """
+
+
+def verified_report(api: str, wrong: Mismatch, late: Mismatch | None = None, **more: Any) -> DriverReport:
+    """Return the report of a trial whose calls of `api` all succeeded, after its destination was compared.
+
+    `late` is what a second, later comparison found; `more` are further fields of the report.
+    """
+    return DriverReport(
+        api=api,
+        mismatched_bytes=wrong.bytes,
+        mismatched_descriptors=wrong.descriptors,
+        mismatched_runs=tuple(wrong.runs[:MISMATCHED_RUNS]),
+        untouched_bytes=wrong.untouched,
+        late_bytes=None if late is None else late.bytes,
+        **more,
+    )

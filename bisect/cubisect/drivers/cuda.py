@@ -13,8 +13,8 @@ import numpy as np
 from cuda.bindings import driver as cu
 from numpy.typing import NDArray
 
-from cubisect.batch import Batch, verify
-from cubisect.drivers.base import Barrier, Progress, SetupError
+from cubisect.batch import Batch, Mismatch, verify
+from cubisect.drivers.base import Barrier, Progress, SetupError, verified_report
 from cubisect.drivers.cuda_api import CudaError, call, error_name, initialise
 from cubisect.drivers.cuda_memory import STAGING_BYTES, Buffer, Memory, uncut_offsets
 from cubisect.drivers.cuda_neighbours import busy
@@ -26,6 +26,9 @@ from cubisect.trial import Method, TrialSpec
 
 OVERWRITTEN = 0x5A
 """What replaces every source byte after an `access_order` during_api_call submission returned."""
+
+LATER_S = 0.5
+"""How long after the synchronisation a destination with wrong bytes is compared once more."""
 
 
 class CudaDriver:
@@ -158,16 +161,25 @@ class _Run:
         self.progress.enter(Phase.VERIFY, spec.repetition)
         try:
             with self.timed("verify"):
-                wrong = verify(self.trial.expected(), spec.seed, self._read, window=STAGING_BYTES)
+                wrong, late = self._compared()
                 self.trial.close()
         except CudaError as error:  # the work of the trial failed after all, and only now is it told
             return DriverReport(
                 api=error.api, cuda_error=error.number, cuda_error_name=error_name(error.number), seconds=seconds
             )
-        return DriverReport(
-            api=api, expected_fail_index=expected, mismatched_bytes=wrong.bytes, first_mismatch=wrong.first,
-            seconds=seconds,
-        )  # fmt: skip
+        return verified_report(api, wrong, late, expected_fail_index=expected, seconds=seconds)
+
+    def _compared(self) -> tuple[Mismatch, Mismatch | None]:
+        """Return what is wrong at the destination, and if anything is, what still is a moment later.
+
+        Data that comes late was copied after the synchronisation had returned; data that never comes was not copied.
+        """
+        expected, seed = self.trial.expected(), self.trial.spec.seed
+        wrong = verify(expected, seed, self._read, window=STAGING_BYTES)
+        if not wrong.bytes:
+            return wrong, None
+        time.sleep(LATER_S)
+        return wrong, verify(expected, seed, self._read, window=STAGING_BYTES)
 
     def _submissions(self) -> Failure | None:
         spec = self.trial.spec

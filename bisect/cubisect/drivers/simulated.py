@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from cubisect.batch import POISON, Batch, Lane, pattern, raw_words, unit_uniform, verify
 from cubisect.drivers import enact
-from cubisect.drivers.base import Barrier, Progress, SetupError
+from cubisect.drivers.base import Barrier, Progress, SetupError, verified_report
 from cubisect.drivers.fault_models import DetailedFaultModel, FaultModel, checked_hazards
 from cubisect.drivers.fault_models.traits import Manner, bytes_of, count_of, count_per_call
 from cubisect.errors import InputError
@@ -180,4 +180,4 @@ class _SampleCopy:
 
         wrong = verify(self.batch, spec.seed, read)
         api = "cuMemcpyAsync" if spec.method is Method.PERCOPY else "cuMemcpyBatchAsync"
-        return DriverReport(api=api, mismatched_bytes=wrong.bytes, first_mismatch=wrong.first)
+        return verified_report(api, wrong)
