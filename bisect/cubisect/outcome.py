@@ -48,6 +48,11 @@ class Part(StrEnum):
     SUBMIT = "submission"
     VERIFY = "verification"
 
+    def follows(self, other: "Part") -> bool:
+        """Tell whether this part comes after the other."""
+        order = tuple(Part)
+        return order.index(self) > order.index(other)
+
 
 class Phase(IntEnum):
     """How far a trial process got. The numbers are written to the shared progress page."""

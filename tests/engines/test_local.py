@@ -2,11 +2,12 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import pytest
 
+from cubisect.engines import local
 from cubisect.engines.base import Completed, Engine, Job
 from cubisect.engines.local import LocalEngine
 from cubisect.errors import InputError
@@ -67,6 +68,45 @@ def test_both_lanes_work(make_engine: Callable[..., LocalEngine]) -> None:
     calibrations = engine.calibrations()
     assert set(calibrations) == {"0", "1"}
     assert calibrations["0"]["canary_s"] > 0.0
+
+
+class Book:
+    """Keeps calibrations in memory."""
+
+    def __init__(self) -> None:
+        self.pages: dict[tuple[str, str], dict[str, float]] = {}
+
+    def calibration(self, driver: str, gpu: str) -> Mapping[str, float]:
+        return self.pages.get((driver, gpu), {})
+
+    def save_calibration(self, driver: str, gpu: str, constants: Mapping[str, float]) -> None:
+        self.pages[driver, gpu] = dict(constants)
+
+
+def test_calibrations_are_kept_and_used_again(make_engine: Callable[..., LocalEngine]) -> None:
+    book, specs = Book(), [TrialSpec.at(Point(), run_seed=n) for n in range(20)]
+    first = make_engine("sim:null", book=book)
+    results(first, specs)
+    ((driver, place),) = book.pages
+    assert driver == "sim:null"
+    assert place.startswith("0@")
+    slowest = max(lane["canary_s"] for lane in first.calibrations().values())
+    assert book.pages[driver, place]["canary_s"] == slowest
+    book.pages[driver, place]["start_s"] = 0.125  # as if this machine were slower than it is
+    again = make_engine("sim:null", book=book)
+    results(again, specs)
+    assert {lane["start_s"] for lane in again.calibrations().values()} == {0.125}
+    assert book.pages[driver, place]["start_s"] == 0.125
+
+
+def test_calibrations_of_another_environment_are_measured_again(
+    make_engine: Callable[..., LocalEngine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    book, specs = Book(), [TrialSpec.at(Point())]
+    results(make_engine("sim:null", book=book, lanes=1), specs)
+    monkeypatch.setattr(local, "environment", lambda _: {"host": {"kernel": "another"}})
+    results(make_engine("sim:null", book=book, lanes=1), specs)
+    assert len(book.pages) == 2
 
 
 def test_a_timeout_of_the_user_ends_a_hang(make_engine: Callable[..., LocalEngine]) -> None:

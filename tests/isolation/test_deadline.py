@@ -4,7 +4,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cubisect.isolation.deadline import CUDA, LARGEST_FACTOR, SIMULATED, calibrated, costs_of, deadline_of, predicted_s
+from cubisect.isolation.deadline import (
+    CUDA,
+    LARGEST_FACTOR,
+    SIMULATED,
+    Allowance,
+    calibrated,
+    costs_of,
+    deadline_of,
+    predicted_s,
+)
+from cubisect.outcome import Phase
 from cubisect.space import GIB, MIB, Point
 from cubisect.trial import Method, TrialSpec
 
@@ -22,7 +32,7 @@ def test_known_trials_fit_well() -> None:
 
 def test_small_trials_get_the_floor() -> None:
     assert deadline_of(at(), CUDA).expected_s == CUDA.floor_s
-    assert deadline_of(at(), SIMULATED).final_s == 4 * SIMULATED.floor_s
+    assert deadline_of(at(), SIMULATED).allowance == Allowance.even(4 * SIMULATED.floor_s)
 
 
 @given(st.sampled_from(["descriptor_count", "total_bytes", "repetition", "neighbours", "ranks"]), st.integers(1, 8))
@@ -42,8 +52,38 @@ def test_the_control_is_slower_per_descriptor() -> None:
 
 
 def test_a_timeout_of_the_user_is_final() -> None:
-    assert deadline_of(at(total_bytes=2 * GIB), CUDA, timeout_s=0.5).final_s == 0.5
-    assert deadline_of(at(), CUDA, timeout_s=600.0).final_s == 600.0
+    assert deadline_of(at(total_bytes=2 * GIB), CUDA, timeout_s=0.5).allowance == Allowance.even(0.5)
+    assert deadline_of(at(), CUDA, timeout_s=600.0).allowance == Allowance.even(600.0)
+
+
+def test_bytes_lengthen_set_up_and_verification_and_repetitions_only_the_submissions() -> None:
+    small = deadline_of(at(total_bytes=GIB), CUDA).allowance
+    repeated = deadline_of(at(total_bytes=GIB, repetition=256), CUDA).allowance
+    assert (repeated.setup_s, repeated.verify_s) == (small.setup_s, small.verify_s)
+    assert repeated.submit_s > small.submit_s
+    large = deadline_of(at(total_bytes=4 * GIB), CUDA).allowance
+    assert large.setup_s > small.setup_s
+    assert large.verify_s > small.verify_s
+
+
+ALLOWED = Allowance(setup_s=10.0, submit_s=2.0, verify_s=5.0)
+
+
+@pytest.mark.parametrize(
+    ("phase", "phase_s", "since_start_s", "left_s"),
+    [
+        (Phase.START, {"start": 900.0}, 1.0, 9.0),  # started ahead, it waited for its trial
+        (Phase.SETUP, {"start": 900.0, "setup": 8.0}, 9.0, 1.0),
+        (Phase.SUBMIT, {"setup": 9.0, "submit": 0.5}, 9.5, 1.5),  # a slow set-up is not held against it
+        (Phase.SYNC, {"setup": 1.0, "submit": 1.0, "sync": 1.5}, 3.5, -0.5),
+        (Phase.VERIFY, {"setup": 1.0, "submit": 2.0, "verify": 1.0}, 4.0, 4.0),
+        (Phase.DONE, {"setup": 1.0, "verify": 4.0, "done": 1.0}, 6.0, 0.0),
+    ],
+)
+def test_each_part_has_its_own_time(
+    phase: Phase, phase_s: dict[str, float], since_start_s: float, left_s: float
+) -> None:
+    assert ALLOWED.left_s(phase, phase_s, since_start_s) == pytest.approx(left_s)
 
 
 def test_a_workload_counts_its_own_descriptors() -> None:

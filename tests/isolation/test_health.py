@@ -2,10 +2,9 @@
 
 from dataclasses import replace
 
-import pytest
-
 from cubisect.isolation.attendant import Attendant
-from cubisect.isolation.deadline import SIMULATED, costs_of
+from cubisect.isolation.calibration import Calibration
+from cubisect.isolation.deadline import SIMULATED, Allowance, costs_of
 from cubisect.isolation.health import CANARY_TRIES, GpuHealth, UnfitGpuError, canary_trial
 from cubisect.isolation.lane import Lane
 from cubisect.isolation.nvml import GpuReading, Nvml
@@ -25,8 +24,10 @@ class ScriptedLane(Lane):
         self.script, self.canaries_run, self.canaries_fail = list(evidence), 0, 0
         self.deadlines: list[float] = []
 
-    def run(self, spec: TrialSpec, deadline_s: float) -> Evidence:
-        self.deadlines.append(deadline_s)
+    def run(self, spec: TrialSpec, deadline_s: float, allowance: Allowance | None = None) -> Evidence:
+        assert allowance is not None
+        assert allowance.total_s == deadline_s
+        self.deadlines.append(allowance.submit_s)
         if spec.method is not Method.PERCOPY:
             return self.script.pop(0)
         self.canaries_run += 1
@@ -119,7 +120,23 @@ def test_costs_are_calibrated_before_the_first_trial() -> None:
     tender = Attendant(lane=lane, health=GpuHealth(0))
     tender.run(1, TrialSpec.at(Point()))
     assert lane.canaries_run == 3
-    assert tender.canary_s == pytest.approx(0.01)
+    assert tender.calibration == Calibration(canary_s=0.01, costs=costs_of("sim:null"))
+
+
+def test_a_known_calibration_spares_the_canaries() -> None:
+    lane, slow = ScriptedLane(replace(OK, wall_s=10.0)), SIMULATED.scaled(20.0)
+    tender = Attendant(lane=lane, health=GpuHealth(0), calibration=Calibration(canary_s=0.4, costs=slow))
+    attended = tender.run(1, TrialSpec.at(Point()))
+    assert lane.canaries_run == 0
+    assert attended.evidence.notes == ("slow: 10 s where at most 2.01 s were expected",)
+
+
+def test_a_gpu_whose_canaries_fail_is_not_calibrated() -> None:
+    lane = ScriptedLane(OK)
+    lane.canaries_fail = 3
+    tender = Attendant(lane=lane, health=GpuHealth(0))
+    tender.run(1, TrialSpec.at(Point()))
+    assert tender.calibration is None
     assert tender.costs == costs_of("sim:null")
 
 

@@ -12,6 +12,7 @@ import pytest
 from cubisect.batch import Descriptors
 from cubisect.errors import InputError
 from cubisect.isolation import Lane, LaneOptions, server
+from cubisect.isolation.deadline import Allowance
 from cubisect.isolation.hang import ProcessState
 from cubisect.outcome import HangKind, Outcome, Phase, classify
 from cubisect.space import Point
@@ -274,3 +275,34 @@ def test_ranks_share_when_there_are_fewer_gpus(make_lane: MakeLane) -> None:
     seen = make_lane("sim:null", LaneOptions()).run(TrialSpec.at(Point(ranks=3)), 10.0)
     assert classify(seen).outcome is Outcome.OK
     assert len(seen.ranks) == 3
+
+
+@pytest.mark.parametrize(
+    ("phase", "outcome", "part"),
+    [
+        (Phase.SETUP, Outcome.INCONCLUSIVE, "set-up"),
+        (Phase.SUBMIT, Outcome.HANG, "submission"),
+        (Phase.SYNC, Outcome.HANG, "submission"),
+        (Phase.VERIFY, Outcome.INCONCLUSIVE, "verification"),
+    ],
+)
+def test_a_hang_is_told_from_a_slow_set_up(lane: Lane, phase: Phase, outcome: Outcome, part: str) -> None:
+    """Only the part that is late has little time here, so it is its own time that is up."""
+    allowed = {"setup_s": 20.0, "submit_s": 20.0, "verify_s": 20.0} | {_FIELD[part]: 0.25}
+    allowance = Allowance(**allowed)
+    seen = lane.run(trial(Fault.SLEEP, phase), allowance.total_s, allowance)
+    verdict = classify(seen)
+    assert verdict.outcome is outcome
+    assert verdict.reason.startswith(f"{part} not finished in the 0.25 s allowed for it, blocked, in phase")
+    assert seen.allowed_s == allowance.by_part()
+    assert seen.wall_s < 5.0
+
+
+_FIELD = {"set-up": "setup_s", "submission": "submit_s", "verification": "verify_s"}
+
+
+def test_a_rank_that_waits_for_a_slow_one_uses_up_no_time_of_its_own(make_lane: MakeLane) -> None:
+    allowance = Allowance(setup_s=0.3, submit_s=20.0, verify_s=20.0)
+    seen = make_lane(options=FOUR).run(trial(Fault.SLEEP, Phase.SETUP, ranks=2), allowance.total_s, allowance)
+    assert [rank.timed_out for rank in seen.ranks] == [False, True]
+    assert classify(seen).outcome is Outcome.INCONCLUSIVE

@@ -51,7 +51,7 @@ Examples:
 """
 
 Gpus = Annotated[str | None, typer.Option(metavar="0,1", help="GPUs to use.")]
-Timeout = Annotated[str, typer.Option(metavar="auto|SECONDS", help="Deadline of a trial.")]
+Timeout = Annotated[str, typer.Option(metavar="auto|SECONDS", help="Time for each of set-up, submissions, verification.")]
 Lanes = Annotated[int | None, typer.Option(min=1, help="Trials at a time.")]
 
 

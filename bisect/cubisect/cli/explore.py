@@ -79,7 +79,7 @@ def explore(
         typer.Option(min=1, help="Trials at a time.  [default: one per GPU; on a simulated driver, one per core]"),
     ] = None,
     gpus: Annotated[str | None, typer.Option(metavar="0,1|all", help="GPUs to use.  [default: the first]")] = None,
-    timeout: Annotated[str, typer.Option(metavar="auto|SECONDS", help="Deadline of a trial.")] = "auto",
+    timeout: Annotated[str, typer.Option(metavar="auto|SECONDS", help="Time for each of set-up, submissions, verification.")] = "auto",
     spares: Annotated[
         int | None, typer.Option(min=0, help="Processes started ahead.  [default: 3 on cuda, none simulated]")
     ] = None,
@@ -140,6 +140,7 @@ def _request(
     preset: str | None,
 ) -> NewRequest:
     fixed = {**file.fix, **parse_fix(fix)}
+    preset = preset or file.preset
     base = preset_point(preset) if preset else None
     space = _space_around(base, fixed, {**file.vary, **parse_vary(vary)}, {**DEFAULT_CAPS, **file.caps})
     return NewRequest(
@@ -149,7 +150,7 @@ def _request(
         seed=seed if seed is not None else file.seed if file.seed is not None else secrets.randbelow(1 << 31),
         sampler=sampler or file.sampler or "boundary",
         name=name or file.name,
-        enqueue=enqueued_points(space, file.enqueue) + ([base] if base else []),
+        enqueue=enqueued_points(space, file.enqueue) or ([base] if base else []),
         settings={"preset": preset},
     )
 

@@ -62,7 +62,7 @@ def replay(
     seed: Annotated[int | None, typer.Option(help="Draw another batch of the same point.")] = None,
     driver: Annotated[str | None, typer.Option(help="auto, cuda or sim:…  [default: the trial's own, or auto]")] = None,
     gpus: Annotated[str | None, typer.Option(metavar="0,1", help="GPUs to use.")] = None,
-    timeout: Annotated[str, typer.Option(metavar="auto|SECONDS", help="Deadline of a trial.")] = "auto",
+    timeout: Annotated[str, typer.Option(metavar="auto|SECONDS", help="Time for each of set-up, submissions, verification.")] = "auto",
     spares: Annotated[int | None, typer.Option(min=0, help="Processes started ahead.")] = None,
     db: Database = str(DEFAULT_DATABASE),
     fail_on: FailOn = None,

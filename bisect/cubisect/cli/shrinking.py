@@ -29,7 +29,7 @@ def shrink(
     budget: Annotated[int, typer.Option(min=50, help="Most trials to spend now.")] = DEFAULT_BUDGET,
     lanes: Annotated[int | None, typer.Option(min=1, help="Trials at a time.")] = None,
     gpus: Annotated[str | None, typer.Option(metavar="0,1", help="GPUs to use.")] = None,
-    timeout: Annotated[str, typer.Option(metavar="auto|SECONDS", help="Deadline of a trial.")] = "auto",
+    timeout: Annotated[str, typer.Option(metavar="auto|SECONDS", help="Time for each of set-up, submissions, verification.")] = "auto",
     spares: Annotated[int | None, typer.Option(min=0, help="Processes started ahead.")] = None,
     db: Database = str(DEFAULT_DATABASE),
     json: Json = False,
@@ -40,7 +40,7 @@ def shrink(
     campaign = store.campaign(record.campaign)
     console = Console(stderr=json)
     machine = Machine(lanes=lanes, gpus=parse_gpus(gpus), timeout_s=parse_timeout(timeout), spares=spares)
-    engine = local_engine(campaign, machine)
+    engine = local_engine(campaign, machine, store)
     recorder = Recorder(store, campaign, engine)
     try:
         shrunk = run_shrink(

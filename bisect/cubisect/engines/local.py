@@ -4,18 +4,19 @@ import os
 import queue
 import threading
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from cubisect.engines.base import Completed, Job
 from cubisect.errors import InputError
 from cubisect.isolation import Lane, LaneOptions
 from cubisect.isolation.attendant import Attendant
+from cubisect.isolation.calibration import Calibration, CalibrationBook, place_of
 from cubisect.isolation.hang import OBSERVE_LIMIT_S
 from cubisect.isolation.health import GpuHealth
 from cubisect.isolation.lane import DYING_LIMIT_S
 from cubisect.isolation.nvml import Nvml
-from cubisect.isolation.resolve import probe_cuda
+from cubisect.isolation.resolve import environment, probe_cuda
 
 CLOSE_LIMIT_S = OBSERVE_LIMIT_S + DYING_LIMIT_S
 """A lane that is told to end may be looking at a hang, or waiting for a process to die; mostly it ends at once."""
@@ -23,12 +24,21 @@ CLOSE_LIMIT_S = OBSERVE_LIMIT_S + DYING_LIMIT_S
 _STOP = None
 
 
+@dataclass(frozen=True)
+class _Measured:
+    """A lane has calibrated itself; for the book, which only the thread that takes the results may write."""
+
+    place: str
+    calibration: Calibration
+
+
 class LocalEngine:
     """Runs up to `lanes` jobs at a time; see `engines.base.Engine`.
 
     `gpus` are device ordinals: by default all on `cuda`, device 0 on a simulated driver. By default there is one lane
     per GPU on `cuda` and one per core otherwise; more lanes than GPUs share them, which their evidence notes. Ranks
-    of one trial are spread over `gpus`.
+    of one trial are spread over `gpus`. A `book` spares the canaries where calibrations are known, and keeps new ones;
+    it is only used in the thread that uses the engine.
 
     Raises:
         InputError: a lane or GPU number that cannot be.
@@ -43,16 +53,22 @@ class LocalEngine:
         timeout_s: float | None = None,
         canaries: bool = True,
         options: LaneOptions | None = None,
+        book: CalibrationBook | None = None,
     ) -> None:
-        uuids = _devices() if driver == "cuda" else {}
+        probe = probe_cuda() if driver == "cuda" else {}
+        uuids = _devices(probe)
         self._gpus = _checked_gpus(gpus, uuids)
         self.lanes = _checked_lanes(lanes, len(self._gpus) if driver == "cuda" else len(os.sched_getaffinity(0)))
         nvml = Nvml(uuids)
         options = replace(options or LaneOptions(), gpus=self._gpus, gpu_utilisation=nvml.utilisation)
         self._uuids = uuids
+        self._driver, self._book = driver, book
+        self._places = {gpu: place_of(self._name_of(gpu), environment(probe)) for gpu in self._gpus}
+        known = {gpu: self._known_calibration(gpu) for gpu in self._gpus}
+        self._measured: dict[str, Calibration] = {}
         self._healths = {gpu: GpuHealth(gpu, nvml) for gpu in self._gpus}
         self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
-        self._results: queue.SimpleQueue[Completed | BaseException] = queue.SimpleQueue()
+        self._results: queue.SimpleQueue[Completed | _Measured | BaseException] = queue.SimpleQueue()
         self._closing = False
         self._attendants = []
         for number in range(self.lanes):
@@ -65,6 +81,7 @@ class LocalEngine:
                     timeout_s=timeout_s,
                     canaries=canaries,
                     sharing=sharing if driver == "cuda" else 0,
+                    calibration=known[gpu],
                 )
             )
         self._threads = [
@@ -86,7 +103,8 @@ class LocalEngine:
             InputError: the driver cannot be loaded.
         """
         try:
-            result = self._results.get(timeout=timeout_s)
+            while isinstance(result := self._results.get(timeout=timeout_s), _Measured):
+                self._keep(result)
         except queue.Empty:
             return None
         if isinstance(result, BaseException):
@@ -96,9 +114,9 @@ class LocalEngine:
     def calibrations(self) -> Mapping[str, Any]:
         """Return, by lane, how long a canary took and the costs from which deadlines are predicted."""
         return {
-            str(number): {"gpu": attendant.lane.gpu, "canary_s": attendant.canary_s, **vars(attendant.costs)}
+            str(number): {"gpu": attendant.lane.gpu, **attendant.calibration.constants()}
             for number, attendant in enumerate(self._attendants)
-            if attendant.costs is not None
+            if attendant.calibration is not None
         }
 
     def readings(self) -> Mapping[int, Mapping[str, Any]]:
@@ -113,6 +131,20 @@ class LocalEngine:
             self._jobs.put(_STOP)
         for thread in self._threads:
             thread.join(CLOSE_LIMIT_S)
+
+    def _name_of(self, gpu: int) -> str:
+        return self._uuids.get(gpu, str(gpu))
+
+    def _known_calibration(self, gpu: int) -> Calibration | None:
+        return None if self._book is None else Calibration.of(self._book.calibration(self._driver, self._places[gpu]))
+
+    def _keep(self, new: _Measured) -> None:
+        """Write a calibration into the book; of several lanes on one GPU, the slowest one's."""
+        known = self._measured.get(new.place)
+        if known is None or known.canary_s < new.calibration.canary_s:
+            self._measured[new.place] = new.calibration
+            if self._book is not None:
+                self._book.save_calibration(self._driver, new.place, new.calibration.constants())
 
     # -- in the lanes' threads -----------------------------------------------------------------------------------------
 
@@ -130,14 +162,17 @@ class LocalEngine:
         health = attendant.health
         if health.unfit is not None:
             raise health.error()
+        known = attendant.calibration
         attended = attendant.run(job.key, job.spec)
+        if attendant.calibration is not None and attendant.calibration is not known:
+            self._results.put(_Measured(self._places[health.gpu], attendant.calibration))
         self._results.put(
             Completed(
                 key=job.key,
                 spec=job.spec,
                 evidence=attended.evidence,
                 lane=number,
-                gpu=self._uuids.get(health.gpu, str(health.gpu)),
+                gpu=self._name_of(health.gpu),
                 tainted=attended.tainted,
             )
         )
@@ -146,9 +181,9 @@ class LocalEngine:
         raise health.error()
 
 
-def _devices() -> dict[int, str]:
-    """Return the UUIDs of the CUDA devices by ordinal, asked in a process of its own."""
-    return {int(device["index"]): str(device["uuid"]) for device in probe_cuda().get("devices") or []}
+def _devices(probe: Mapping[str, Any]) -> dict[int, str]:
+    """Return the UUIDs of the CUDA devices by ordinal."""
+    return {int(device["index"]): str(device["uuid"]) for device in probe.get("devices") or []}
 
 
 def _checked_gpus(gpus: tuple[int, ...] | None, uuids: Mapping[int, str]) -> tuple[int, ...]:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 
+from cubisect.isolation.calibration import Calibration
 from cubisect.isolation.deadline import Costs, Deadline, costs_of, deadline_of
 from cubisect.isolation.health import GpuHealth
 from cubisect.isolation.lane import Lane
@@ -19,15 +20,18 @@ class Attended:
 
 @dataclass
 class Attendant:
-    """Looks after one lane. `canaries` False leaves the GPU's health to the user; `timeout_s` overrides deadlines."""
+    """Looks after one lane. `canaries` False leaves the GPU's health to the user; `timeout_s` overrides deadlines.
+
+    A `calibration` that is known spares its canaries; without one it is measured before the first trial.
+    """
 
     lane: Lane
     health: GpuHealth
     timeout_s: float | None = None
     canaries: bool = True
     sharing: int = 0
+    calibration: Calibration | None = None
     costs: Costs | None = None
-    canary_s: float | None = None
 
     def run(self, key: int, spec: TrialSpec) -> Attended:
         """Run one trial, called `key` by its owner, and see whether the GPU has survived it.
@@ -36,16 +40,17 @@ class Attendant:
             InputError: the driver cannot be loaded.
         """
         deadline = deadline_of(spec, self._calibrated_costs(), self.timeout_s)
-        evidence = self.lane.run(spec, deadline.final_s)
+        evidence = self.lane.run(spec, deadline.final_s, deadline.allowance)
         self.health.ran(key)
         fit = self._fit_after(evidence)
         return Attended(evidence=self._remarked(evidence, deadline), tainted=not fit)
 
     def _calibrated_costs(self) -> Costs:
         if self.costs is None:
-            self.costs = costs_of(self.lane.driver)
-            if self.canaries:
-                self.costs, self.canary_s = self.health.calibrate(self.lane, self.costs)
+            assumed = costs_of(self.lane.driver)
+            if self.calibration is None and self.canaries:
+                self.calibration = self.health.calibrate(self.lane, assumed)
+            self.costs = self.calibration.costs if self.calibration else assumed
         return self.costs
 
     def _fit_after(self, evidence: Evidence) -> bool:

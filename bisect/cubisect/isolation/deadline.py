@@ -1,12 +1,16 @@
 """How long a trial may take, predicted from what is known of it. Pure functions; all times in seconds.
 
-A trial that misses its `expected_s` is left running. Only when it has not ended at `final_s`, several times as long,
-is it called a hang; one that ends in between is slow, which is noted. It is not started again instead: a fault that
-is partly random would then pass as ok (`docs/decisions/0012-patience-instead-of-a-second-run.md`).
+A trial that misses its `expected_s` is left running. Only when a part of it (set-up, submissions, verification) has
+taken several times as long is it ended; one that ends in between is slow, which is noted. It is not started again
+instead: a fault that is partly random would then pass as ok
+(`docs/decisions/0012-patience-instead-of-a-second-run.md`).
 """
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from cubisect.outcome import Part, Phase
 from cubisect.trial import Method, TrialSpec
 
 MARGIN = 5.0
@@ -32,6 +36,7 @@ class Costs:
     per_copy_call_s: float
     per_byte_s: float
     setup_per_byte_s: float
+    verify_per_byte_s: float
 
     def scaled(self, factor: float) -> "Costs":
         """Return the costs on a machine that is slower by `factor`; the floor stays."""
@@ -42,6 +47,7 @@ class Costs:
             per_copy_call_s=self.per_copy_call_s * factor,
             per_byte_s=self.per_byte_s * factor,
             setup_per_byte_s=self.setup_per_byte_s * factor,
+            verify_per_byte_s=self.verify_per_byte_s * factor,
         )
 
 
@@ -51,7 +57,8 @@ CUDA = Costs(
     per_descriptor_s=0.8e-6,  # one submission, host to device, measured on an H200
     per_copy_call_s=2.4e-6,
     per_byte_s=0.1e-9,  # pageable memory, the slowest: about 10 GB/s
-    setup_per_byte_s=6e-9,  # pinning and filling 0.5 ns, verification up to 4 ns, and giving it all back
+    setup_per_byte_s=1e-9,  # pinning and filling take half of it
+    verify_per_byte_s=5e-9,  # up to 4 ns, and giving all memory back
 )
 
 SIMULATED = Costs(
@@ -61,6 +68,7 @@ SIMULATED = Costs(
     per_copy_call_s=0.0,
     per_byte_s=0.0,
     setup_per_byte_s=0.0,
+    verify_per_byte_s=0.0,
 )
 
 PER_DRAWN_DESCRIPTOR_S = 1e-6
@@ -68,11 +76,56 @@ PER_DRAWN_DESCRIPTOR_S = 1e-6
 
 
 @dataclass(frozen=True, kw_only=True)
+class Allowance:
+    """The time that each part of a trial has. Parts are told apart so that a slow set-up is no hang."""
+
+    setup_s: float
+    submit_s: float
+    verify_s: float
+
+    @classmethod
+    def even(cls, seconds: float) -> "Allowance":
+        """Return the same time for every part."""
+        return cls(setup_s=seconds, submit_s=seconds, verify_s=seconds)
+
+    @property
+    def total_s(self) -> float:
+        """The time of the whole trial."""
+        return self.setup_s + self.submit_s + self.verify_s
+
+    def by_part(self) -> dict[str, float]:
+        """Return the times by part."""
+        return {Part.SETUP: self.setup_s, Part.SUBMIT: self.submit_s, Part.VERIFY: self.verify_s}
+
+    def left_s(self, phase: Phase, phase_s: Mapping[str, float], since_start_s: float) -> float:
+        """Return what is left to the part that `phase` belongs to, not positive when it is late.
+
+        `phase_s` are the seconds spent so far in each phase. Set-up is what the others leave of `since_start_s`: a
+        process that was started ahead has waited for its trial before that.
+        """
+        spent = dict.fromkeys(Part, 0.0)
+        for other in Phase:
+            spent[other.part] += phase_s.get(other.label, 0.0)
+        spent[Part.SETUP] = since_start_s - spent[Part.SUBMIT] - spent[Part.VERIFY]
+        return self.by_part()[phase.part] - spent[phase.part]
+
+    def shortest_after_s(self, phase: Phase) -> float:
+        """Return the least time of the parts that are still to come: none of them can be late sooner."""
+        times = self.by_part()
+        return min((times[part] for part in Part if part.follows(phase.part)), default=math.inf)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Deadline:
-    """When a trial is late, and when it is called a hang."""
+    """When a trial is late, and how long each part of it may take before it is ended."""
 
     expected_s: float
-    final_s: float
+    allowance: Allowance
+
+    @property
+    def final_s(self) -> float:
+        """The longest that the whole trial can take."""
+        return self.allowance.total_s
 
 
 def costs_of(driver: str) -> Costs:
@@ -80,22 +133,36 @@ def costs_of(driver: str) -> Costs:
     return CUDA if driver == "cuda" else SIMULATED
 
 
-def predicted_s(spec: TrialSpec, costs: Costs) -> float:
-    """Return the mean time of the trial on a quiet machine."""
+def predicted(spec: TrialSpec, costs: Costs) -> Allowance:
+    """Return the mean time of each part of the trial on a quiet machine."""
     descriptors, size = _size_of(spec)
     per_descriptor = costs.per_copy_call_s if spec.method is Method.PERCOPY else costs.per_descriptor_s
     submission = descriptors * per_descriptor + size * costs.per_byte_s
-    setup = size * costs.setup_per_byte_s + descriptors * PER_DRAWN_DESCRIPTOR_S
     busy = 1.0 + NEIGHBOUR_SLOWDOWN * (spec.neighbours + spec.ranks - 1)
-    return costs.start_s + (setup + spec.repetition * submission) * busy
+    return Allowance(
+        setup_s=costs.start_s + (size * costs.setup_per_byte_s + descriptors * PER_DRAWN_DESCRIPTOR_S) * busy,
+        submit_s=spec.repetition * submission * busy,
+        verify_s=size * costs.verify_per_byte_s * busy,
+    )
+
+
+def predicted_s(spec: TrialSpec, costs: Costs) -> float:
+    """Return the mean time of the trial on a quiet machine."""
+    return predicted(spec, costs).total_s
 
 
 def deadline_of(spec: TrialSpec, costs: Costs, timeout_s: float | None = None) -> Deadline:
-    """Return the deadline of a trial; a `timeout_s` that the user gave is final."""
-    expected = max(costs.floor_s, MARGIN * predicted_s(spec, costs))
+    """Return the deadline of a trial; a `timeout_s` that the user gave is what each part has."""
+    mean = predicted(spec, costs)
+    expected = max(costs.floor_s, MARGIN * mean.total_s)
     if timeout_s is not None:
-        return Deadline(expected_s=min(expected, timeout_s), final_s=timeout_s)
-    return Deadline(expected_s=expected, final_s=PATIENCE * expected)
+        return Deadline(expected_s=min(expected, timeout_s), allowance=Allowance.even(timeout_s))
+    allowance = Allowance(
+        setup_s=PATIENCE * max(costs.floor_s, MARGIN * mean.setup_s),
+        submit_s=PATIENCE * max(costs.floor_s, MARGIN * mean.submit_s),
+        verify_s=PATIENCE * max(costs.floor_s, MARGIN * mean.verify_s),
+    )
+    return Deadline(expected_s=expected, allowance=allowance)
 
 
 def calibrated(costs: Costs, canary: TrialSpec, measured_s: float) -> Costs:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from statistics import median
 
 from cubisect.errors import UnfitEnvironmentError
+from cubisect.isolation.calibration import Calibration
 from cubisect.isolation.deadline import Costs, calibrated, deadline_of
 from cubisect.isolation.lane import Lane
 from cubisect.isolation.nvml import GpuReading, Nvml
@@ -74,7 +75,8 @@ class GpuHealth:
             if attempt:
                 self.sleep(CANARY_PAUSE_S)
             spec = canary_trial(self.gpu, attempt)
-            verdict = classify(lane.run(spec, deadline_of(spec, costs).final_s))
+            deadline = deadline_of(spec, costs)
+            verdict = classify(lane.run(spec, deadline.final_s, deadline.allowance))
             if verdict.outcome is Outcome.OK:
                 with self._lock:
                     self._since_good.clear()
@@ -97,14 +99,15 @@ class GpuHealth:
                 self._since_good,
             )
 
-    def calibrate(self, lane: Lane, costs: Costs) -> tuple[Costs, float | None]:
-        """Return the costs on this machine and the median seconds of a canary, None when none passed."""
+    def calibrate(self, lane: Lane, costs: Costs) -> Calibration | None:
+        """Return what canaries cost on this machine, None when none passed."""
         spec = canary_trial(self.gpu)
-        evidence = [lane.run(spec, deadline_of(spec, costs).final_s) for _ in range(CALIBRATION_CANARIES)]
-        passed = [seen.wall_s for seen in evidence if classify(seen).outcome is Outcome.OK]
+        deadline = deadline_of(spec, costs)
+        seen = [lane.run(spec, deadline.final_s, deadline.allowance) for _ in range(CALIBRATION_CANARIES)]
+        passed = [evidence.wall_s for evidence in seen if classify(evidence).outcome is Outcome.OK]
         if not passed:
-            return costs, None
-        return calibrated(costs, spec, median(passed)), median(passed)
+            return None
+        return Calibration(canary_s=median(passed), costs=calibrated(costs, spec, median(passed)))
 
     def changes(self) -> list[str]:
         """Return remarks on what NVML saw change since the last question."""

@@ -3,6 +3,7 @@
 `Lane.run` is the whole of isolation: it returns what was seen and never raises for anything that a trial did.
 """
 
+import math
 import os
 import time
 from collections import deque
@@ -11,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
+from cubisect.isolation.deadline import Allowance
 from cubisect.isolation.gpu_core import GpuCores
 from cubisect.isolation.hang import NATIVE_STACK_S, GpuUtilisation, observe, process_state
 from cubisect.isolation.neighbours import NeighbourLostError, Neighbours
@@ -81,6 +83,28 @@ class _Rank:
             self.result = _report_of(*self.child.result())
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Limit:
+    """How long the trial that runs now may take: in all, and each part of it where that is told."""
+
+    started: float
+    deadline_s: float
+    allowance: Allowance | None
+
+    def left_s(self, rank: _Rank, now: float) -> float:
+        """Return what is left to a rank; waiting for the others uses up nothing but the whole trial's time."""
+        page, since_start = rank.child.page, now - self.started
+        left = self.deadline_s - since_start
+        if self.allowance is None or page.waiting:
+            return left
+        return min(left, self.allowance.left_s(page.phase, page.seconds(now), since_start))
+
+    def look_again_s(self, rank: _Rank, now: float) -> float:
+        """Return how long a rank that is not late now cannot be late."""
+        left = self.left_s(rank, now)
+        return left if self.allowance is None else min(left, self.allowance.shortest_after_s(rank.child.page.phase))
+
+
 class Lane:
     """Runs trials of `driver` on `gpu`, one at a time. Used by one thread; starts its fork server when needed.
 
@@ -106,21 +130,24 @@ class Lane:
         self._neighbours: Neighbours | None = None
         self._trials = 0
 
-    def run(self, spec: TrialSpec, deadline_s: float) -> Evidence:
-        """Run one trial and return what was seen; at most `deadline_s` seconds, and what ending it takes."""
+    def run(self, spec: TrialSpec, deadline_s: float, allowance: Allowance | None = None) -> Evidence:
+        """Run one trial and return what was seen; at most `deadline_s` seconds, and what ending it takes.
+
+        With an `allowance`, no part of the trial may take longer than its own time either.
+        """
         asked = self._clock()
         try:
             ranks, started = self._start(replace(spec, gpu=self.gpu))
         except (ServerLostError, NeighbourLostError) as lost:
             self._abandon()
             return Evidence(infrastructure=str(lost), deadline_s=deadline_s, wall_s=self._clock() - asked)
-        trouble = None
+        trouble, limit = None, _Limit(started=started, deadline_s=deadline_s, allowance=allowance)
         try:
-            self._attend(ranks, started + deadline_s)
+            self._attend(ranks, limit)
         except (ServerLostError, NeighbourLostError) as lost:
             trouble = str(lost)
             self._abandon()
-        seen = [self._evidence(rank, started, deadline_s) for rank in ranks]
+        seen = [self._evidence(rank, limit) for rank in ranks]
         for rank in ranks:
             rank.child.close()
         return _together(seen, trouble, self._clock() - started)
@@ -209,19 +236,22 @@ class Lane:
 
     # -- attending -----------------------------------------------------------------------------------------------------
 
-    def _attend(self, ranks: Sequence[_Rank], deadline: float) -> None:
-        """Wait until every rank has ended; at the deadline, or after one ended badly, end the others."""
+    def _attend(self, ranks: Sequence[_Rank], limit: _Limit) -> None:
+        """Wait until every rank has ended; when one is late, or has ended badly a while ago, end the others."""
         assert self._server is not None
         assert self._neighbours is not None
-        until, bad = deadline, False
-        while any(rank.running for rank in ranks):
-            if not bad and any(rank.ended_badly() for rank in ranks):
-                until, bad = min(deadline, self._clock() + RANK_GRACE_S), True
-            if not self._server.pump(until - self._clock()):
+        grace_ends = math.inf
+        while running := [rank for rank in ranks if rank.running]:
+            now = self._clock()
+            if grace_ends == math.inf and any(rank.ended_badly() for rank in ranks):
+                grace_ends = now + RANK_GRACE_S
+            late = min(limit.left_s(rank, now) for rank in running) <= 0.0
+            if late:
+                self._diagnose([rank for rank in running if limit.left_s(rank, now) <= RANK_GRACE_S])
+            if late or now >= grace_ends:
                 break
+            self._server.pump(min(*(limit.look_again_s(rank, now) for rank in running), grace_ends - now))
             self._neighbours.check()
-        if self._clock() >= deadline:
-            self._diagnose([rank for rank in ranks if rank.running])
         self._end([rank for rank in ranks if rank.running])
         if self._neighbours is not None and any(rank.timed_out or rank.ended_badly() for rank in ranks):
             self._neighbours.stop()
@@ -282,7 +312,7 @@ class Lane:
 
     # -- what was seen -------------------------------------------------------------------------------------------------
 
-    def _evidence(self, rank: _Rank, started: float, deadline_s: float) -> Evidence:
+    def _evidence(self, rank: _Rank, limit: _Limit) -> Evidence:
         child, ended = rank.child, rank.child.ended
         rank.read_result()
         at = ended.at if ended else self._clock()
@@ -295,10 +325,11 @@ class Lane:
             result_state=rank.result[0],
             report=rank.result[1],
             timed_out=rank.timed_out,
-            deadline_s=deadline_s,
+            deadline_s=limit.deadline_s,
+            allowed_s=limit.allowance.by_part() if limit.allowance else {},
             hang=rank.hang,
             crash=_crash_of(child) if ended and ended.signal and not rank.killed else None,
-            wall_s=at - started,
+            wall_s=at - limit.started,
             phase_s=child.page.seconds(at),
             cpu_s=ended.cpu_s if ended else 0.0,
             max_rss_bytes=ended.max_rss_bytes if ended else 0,

@@ -51,8 +51,8 @@ class ProgressPage:
         now = self._clock()
         at = _SECONDS_AT + self.phase * _SINCE.size
         spent = _SINCE.unpack_from(self._memory, at)[0] + now - _SINCE.unpack_from(self._memory, _SINCE_AT)[0]
+        _SINCE.pack_into(self._memory, _SINCE_AT, now)  # first: who reads in between must not count time twice
         _SINCE.pack_into(self._memory, at, spent)
-        _SINCE.pack_into(self._memory, _SINCE_AT, now)
         _WHERE.pack_into(self._memory, _WHERE_AT, phase, repetition)
 
     def tick(self) -> None:

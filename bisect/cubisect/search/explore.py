@@ -89,7 +89,7 @@ def resume_campaign(store: Store, name: str, *, budget: int | None = None) -> Ca
 
 def run_campaign(store: Store, campaign: Campaign, machine: Machine, listener: Listener | None = None) -> Progress:
     """Run the campaign on this machine until its budget is spent."""
-    return run_on(store, campaign, local_engine(campaign, machine), machine, listener)
+    return run_on(store, campaign, local_engine(campaign, machine, store), machine, listener)
 
 
 def run_on(
@@ -113,8 +113,11 @@ def run_on(
     return loop.run()
 
 
-def local_engine(campaign: Campaign, machine: Machine) -> LocalEngine:
-    """Return lanes on this machine: by default one per GPU, or one per core on a simulated driver."""
+def local_engine(campaign: Campaign, machine: Machine, store: Store) -> LocalEngine:
+    """Return lanes on this machine: by default one per GPU, or one per core on a simulated driver.
+
+    What the store knows of calibrations is used, and what is measured goes there.
+    """
     return LocalEngine(
         campaign.driver,
         lanes=machine.lanes,
@@ -122,6 +125,7 @@ def local_engine(campaign: Campaign, machine: Machine) -> LocalEngine:
         timeout_s=machine.timeout_s,
         canaries=machine.canaries,
         options=LaneOptions(spares=machine.spares, memory_limit_bytes=machine.memory_limit_bytes),
+        book=store,
     )
 
 

@@ -77,7 +77,7 @@ def run_isolation(
     on_record: OnRecord | None = None,
 ) -> Isolated:
     """Run what `isolation` asks for around a failing trial until it is done, and return what the failure needs."""
-    recorder = Recorder(store, campaign, local_engine(campaign, machine))
+    recorder = Recorder(store, campaign, local_engine(campaign, machine, store))
     running: dict[int, Probe] = {}
     asked = 0
     try:

@@ -44,7 +44,7 @@ def run_on_machine(
     on_record: Callable[[TrialRecord], None] | None = None,
 ) -> list[TrialRecord]:
     """Run planned trials of a campaign on this machine and return the records in the order of the plans."""
-    recorder = Recorder(store, campaign, local_engine(campaign, machine))
+    recorder = Recorder(store, campaign, local_engine(campaign, machine, store))
     try:
         return run_plans(recorder, plans, on_record)
     finally:
