@@ -176,12 +176,13 @@ def test_joined_processes_see_each_other_and_share_the_budget(tmp_path: Path, mo
     assert len({(record.spec.point, record.spec.seed) for record in records}) == 30
 
 
-def test_what_is_enqueued_is_run_first_and_once(store: Store) -> None:
+def test_what_is_enqueued_is_run_first_and_as_often_as_listed(store: Store) -> None:
     points = [Point.of({"descriptor_count": count}) for count in (4096, 8192)]
     made = new_campaign("null", 6)
     settings = {"enqueue": [point.values() for point in [*points, points[0]]]}
     chosen = store.create_campaign(replace(made, sampler="boundary", settings=settings))
     run_on(store, chosen, InProcessEngine(MODELS["null"]()), Machine())
-    counts = [record.spec.descriptor_count for record in store.trials(chosen)]
-    assert counts[:2] == [4096, 8192]
-    assert counts.count(4096) == 1
+    records = store.trials(chosen)
+    assert [r.spec.descriptor_count for r in records if r.origin is Origin.ENQUEUED] == [4096, 8192, 4096]
+    assert [r.origin is Origin.ENQUEUED for r in records] == [True] * 3 + [False] * 3
+    assert records[0].spec.seed != records[2].spec.seed

@@ -1,14 +1,15 @@
 """The campaign files at the root of the repository: every point of their grids is feasible and is what it says."""
 
 import math
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from cubisect.batch import build_batch
-from cubisect.search.campaign_file import enqueued_points, read_campaign_file
-from cubisect.space import KIB, Point, Space
+from cubisect.search.campaign_file import campaign_request, read_campaign_file
+from cubisect.space import KIB, Point
 from cubisect.workloads import preset_point
 
 FOLDER = Path(__file__).parents[2] / "campaigns"
@@ -16,11 +17,10 @@ FOLDER = Path(__file__).parents[2] / "campaigns"
 
 def points_of(name: str) -> list[Point]:
     file = read_campaign_file(FOLDER / f"{name}.toml")
-    space = Space.of(fix=file.fix, vary=file.vary, **file.caps)
-    points = enqueued_points(space, file.enqueue)
+    request = campaign_request(file, drawn_seed=1)
     assert file.budget is not None
-    assert len(points) <= file.budget
-    return points
+    assert len(request.enqueue) <= file.budget
+    return list(request.enqueue)
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.toml")), ids=lambda path: path.stem)
@@ -44,13 +44,21 @@ def test_cliff_is_the_whole_grid() -> None:
     assert len(set(build_batch(small, 1).sizes.tolist())) == 1
 
 
-def test_chunked_is_one_rank_of_the_preset() -> None:
+def test_chunked_is_the_preset_cut_into_calls() -> None:
     points = points_of("chunked")
-    assert {(p.chunk, p.neighbours) for p in points} == {
-        (chunk, n) for chunk in (256, 1024, 4096, 8192, 1 << 20) for n in (0, 1)
+    assert Counter((p.chunk, p.neighbours) for p in points) == {
+        (chunk, n): 10 for chunk in (256, 1024, 4096, 8192, 1 << 20) for n in (0, 1)
     }
-    preset = preset_point("vllm-49276-tp2", ranks=1)
+    preset = preset_point("vllm-49276-tp4", fragmentation=1.0)
     assert {p.moved(chunk=preset.chunk, neighbours=0) for p in points} == {preset}
+
+
+def test_ranks_is_the_preset_by_one_two_and_four_in_rounds() -> None:
+    points = points_of("ranks")
+    settings = [(ranks, n) for ranks in (1, 2, 4) for n in (0, 1)]
+    assert [(p.ranks, p.neighbours) for p in points] == settings * 20
+    preset = preset_point("vllm-49276-tp4", fragmentation=1.0)
+    assert {p.moved(ranks=preset.ranks, neighbours=0) for p in points} == {preset}
 
 
 def test_two_size_has_two_sizes_to_one_percent() -> None:

@@ -1,7 +1,6 @@
 """`bisect explore`: run a campaign."""
 
 import secrets
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -26,18 +25,15 @@ from cubisect.cli.output import check_fail_on, parse_fail_on, print_json, say
 from cubisect.errors import ExitCode, InputError
 from cubisect.report.terminal import campaign_summary
 from cubisect.search.campaign import Progress
-from cubisect.search.campaign_file import DEFAULT_CAPS, CampaignFile, enqueued_points, read_campaign_file
+from cubisect.search.campaign_file import CampaignFile, campaign_request, read_campaign_file
 from cubisect.search.explore import (
     Machine,
-    NewRequest,
     new_campaign,
     resolve,
     resume_campaign,
     run_campaign,
 )
-from cubisect.space import Point, Range, Space, Value
 from cubisect.store import Campaign, Store
-from cubisect.workloads import preset_point
 
 EPILOG = """
 Examples:
@@ -79,7 +75,9 @@ def explore(
         typer.Option(min=1, help="Trials at a time.  [default: one per GPU; on a simulated driver, one per core]"),
     ] = None,
     gpus: Annotated[str | None, typer.Option(metavar="0,1|all", help="GPUs to use.  [default: the first]")] = None,
-    timeout: Annotated[str, typer.Option(metavar="auto|SECONDS", help="Time for each of set-up, submissions, verification.")] = "auto",
+    timeout: Annotated[
+        str, typer.Option(metavar="auto|SECONDS", help="Time for each of set-up, submissions, verification.")
+    ] = "auto",
     spares: Annotated[
         int | None, typer.Option(min=0, help="Processes started ahead.  [default: 3 on cuda, none simulated]")
     ] = None,
@@ -116,8 +114,12 @@ def explore(
         store = open_store(db)
         campaign = resume_campaign(store, resume, budget=budget)
     else:
+        options = CampaignFile(
+            name=name, driver=driver, budget=budget, seed=seed, sampler=sampler, preset=preset,
+            fix=parse_fix(fix), vary=parse_vary(vary),
+        )  # fmt: skip
         file = read_campaign_file(campaign_file) if campaign_file else CampaignFile()
-        request = _request(file, budget, driver, seed, sampler, name, fix, vary, preset)
+        request = campaign_request(file.changed_by(options), drawn_seed=secrets.randbelow(1 << 31))
         resolved = resolve(request.driver)
         if resolved.note:
             say(console, resolved.note, style="bold yellow" if resolved.simulated else "bold")
@@ -126,50 +128,6 @@ def explore(
     progress = _run(store, campaign, machine, console, db)
     _finish(store, campaign, progress, json=json, console=console)
     check_fail_on(outcomes, progress.outcomes)
-
-
-def _request(
-    file: CampaignFile,
-    budget: int | None,
-    driver: str | None,
-    seed: int | None,
-    sampler: str | None,
-    name: str | None,
-    fix: list[str] | None,
-    vary: list[str] | None,
-    preset: str | None,
-) -> NewRequest:
-    fixed = {**file.fix, **parse_fix(fix)}
-    preset = preset or file.preset
-    base = preset_point(preset) if preset else None
-    space = _space_around(base, fixed, {**file.vary, **parse_vary(vary)}, {**DEFAULT_CAPS, **file.caps})
-    return NewRequest(
-        space=space,
-        driver=driver or file.driver or "auto",
-        budget=budget if budget is not None else file.budget if file.budget is not None else 500,
-        seed=seed if seed is not None else file.seed if file.seed is not None else secrets.randbelow(1 << 31),
-        sampler=sampler or file.sampler or "boundary",
-        name=name or file.name,
-        enqueue=enqueued_points(space, file.enqueue) or ([base] if base else []),
-        settings={"preset": preset},
-    )
-
-
-def _space_around(
-    base: Point | None,
-    fix: Mapping[str, Value],
-    vary: Mapping[str, Range | tuple[Value, ...] | None],
-    caps: Mapping[str, int],
-) -> Space:
-    """Return the default space, or around a preset the space of scale, fragmentation and repetition."""
-    if base is None:
-        return Space.of(fix=fix, vary=vary, **caps)
-    held = {**base.values(), **fix}
-    around: dict[str, Range | tuple[Value, ...] | None] = {
-        axis: None for axis in ("scale", "fragmentation", "repetition") if axis not in fix
-    }
-    around.update(vary)
-    return Space.of(fix={k: v for k, v in held.items() if k not in around}, vary=around, **caps)
 
 
 def _refuse_with_resume(*given: object) -> None:

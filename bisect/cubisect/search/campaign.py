@@ -204,10 +204,11 @@ class CampaignLoop:
     def _restore(self, enqueue: Sequence[Point]) -> None:
         self._join()
         self.progress.done_at_start = self.progress.done
-        known = {record.spec.point for record in self._records.values()}
-        for point in enqueue:
-            if self._space.contains(point) and point not in known:
-                known.add(point)
+        tried = Counter(r.spec.point for r in self._records.values() if r.origin is Origin.ENQUEUED)
+        for point in enqueue:  # one that is listed several times is tried as often, with a new batch each time
+            if tried[point]:
+                tried[point] -= 1
+            elif self._space.contains(point):
                 self._study.enqueue_trial(dict(self._space.coordinates(point)))
 
     def _join(self) -> None:

@@ -4,6 +4,7 @@
 name = "cliff"
 driver = "cuda"
 budget = 300
+preset = "vllm-49276-tp4"        # start from a real transfer; may be absent
 
 [fix]
 direction = "h2d"
@@ -16,18 +17,23 @@ flags = [0, 1]                   # some values
 [caps]
 max_submitted_bytes = "64GiB"
 
-[[enqueue]]
+[[enqueue]]                      # tried first
 descriptor_count = 51828
+flags = [0, 1]                   # a list: one point for each value, and with several lists for each combination
+times = 20                       # so many trials of each, every one with a new batch
 """
 
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 from cubisect.errors import InputError, choices
+from cubisect.search.explore import NewRequest
 from cubisect.space import AXES, Point, Range, Space, Value, axis_named, parse_domain, parse_number
+from cubisect.workloads import preset_point
 
 Domain = Range | tuple[Value, ...] | None
 
@@ -35,23 +41,38 @@ DEFAULT_CAPS: Mapping[str, int] = {"max_submitted_descriptors": 1 << 22, "max_su
 """Work of one trial when a campaign says nothing: seconds on an H200, where the whole space would take minutes."""
 
 _SECTIONS = ("campaign", "fix", "vary", "caps", "enqueue")
-_CAMPAIGN_KEYS: Mapping[str, type] = {"name": str, "driver": str, "budget": int, "seed": int, "sampler": str}
+_CAMPAIGN_KEYS: Mapping[str, type] = {
+    "name": str,
+    "driver": str,
+    "budget": int,
+    "seed": int,
+    "sampler": str,
+    "preset": str,
+}
 _CAPS = ("max_submitted_descriptors", "max_submitted_bytes")
+_UNSAID: tuple[Any, ...] = (None, {}, ())
 
 
 @dataclass(frozen=True, kw_only=True)
 class CampaignFile:
-    """What a campaign file says; every part may be absent."""
+    """What a campaign file says; every part may be absent. `enqueue` has one entry for each trial."""
 
     name: str | None = None
     driver: str | None = None
     budget: int | None = None
     seed: int | None = None
     sampler: str | None = None
+    preset: str | None = None
     fix: Mapping[str, Value] = field(default_factory=dict)
     vary: Mapping[str, Domain] = field(default_factory=dict)
     caps: Mapping[str, int] = field(default_factory=dict)
     enqueue: tuple[Mapping[str, Value], ...] = ()
+
+    def changed_by(self, options: "CampaignFile") -> "CampaignFile":
+        """Return this file with whatever `options` say instead; axes and caps are merged one by one."""
+        said = {f.name: value for f in fields(self) if (value := getattr(options, f.name)) not in _UNSAID}
+        merged = {name: {**getattr(self, name), **said.get(name, {})} for name in ("fix", "vary", "caps")}
+        return replace(self, **{**said, **merged})
 
 
 def read_campaign_file(path: Path) -> CampaignFile:
@@ -82,23 +103,61 @@ def _campaign(data: Mapping[str, Any]) -> CampaignFile:
     caps = _table(data, "caps")
     _known(caps, _CAPS, "key of [caps]")
     rows = data.get("enqueue", [])
-    if not isinstance(rows, list):
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise InputError("[enqueue]: write it as a list of tables, [[enqueue]]")
     return CampaignFile(
         **head,
         fix={name: _value(name, value) for name, value in _table(data, "fix").items()},
         vary={name: _domain(name, value) for name, value in _table(data, "vary").items()},
-        caps={name: _count(name, value) for name, value in caps.items()},
-        enqueue=tuple({name: _value(name, value) for name, value in row.items()} for row in rows),
+        caps={name: _count(name, value, "[caps]") for name, value in caps.items()},
+        enqueue=tuple(point for row in rows for point in _points(row)),
     )
 
 
-def enqueued_points(space: Space, rows: tuple[Mapping[str, Value], ...]) -> list[Point]:
-    """Return the rows as points of the space; what a row leaves open comes from the space's base.
+def _points(row: Mapping[str, Any]) -> Iterator[Mapping[str, Value]]:
+    """Yield the points of one [[enqueue]] table: every combination of its lists, and all of them `times` times."""
+    times = _count("times", row.get("times", 1), "[[enqueue]]")
+    axes = {name: value if isinstance(value, list) else [value] for name, value in row.items() if name != "times"}
+    for _ in range(times):  # in rounds, so that an interrupted campaign has tried all of them equally often
+        for values in product(*axes.values()):
+            yield {name: _value(name, value) for name, value in zip(axes, values, strict=True)}
+
+
+def campaign_request(file: CampaignFile, *, drawn_seed: int) -> NewRequest:
+    """Return the campaign that a file describes; `drawn_seed` is its seed when it names none.
 
     Raises:
-        InputError: a row lies outside the space.
+        InputError: an axis, a preset or a point does not fit the others.
     """
+    base = preset_point(file.preset) if file.preset else None
+    space = _space(file, base)
+    return NewRequest(
+        space=space,
+        driver=file.driver or "auto",
+        budget=500 if file.budget is None else file.budget,
+        seed=drawn_seed if file.seed is None else file.seed,
+        sampler=file.sampler or "boundary",
+        name=file.name,
+        enqueue=_enqueued(space, file.enqueue) or ([base] if base else []),
+        settings={"preset": file.preset},
+    )
+
+
+def _space(file: CampaignFile, base: Point | None) -> Space:
+    """Return the default space, or around a preset the space of scale, fragmentation and repetition."""
+    caps = {**DEFAULT_CAPS, **file.caps}
+    if base is None:
+        return Space.of(fix=file.fix, vary=file.vary, **caps)
+    around: dict[str, Domain] = {
+        axis: None for axis in ("scale", "fragmentation", "repetition") if axis not in file.fix
+    }
+    around.update(file.vary)
+    held = {name: value for name, value in {**base.values(), **file.fix}.items() if name not in around}
+    return replace(Space.of(fix=held, vary=around, **caps), base=base.moved(**file.fix))
+
+
+def _enqueued(space: Space, rows: tuple[Mapping[str, Value], ...]) -> list[Point]:
+    """Return the rows as points of the space; what a row leaves open comes from the space's base."""
     points = []
     for row in rows:
         point = Point.of({**space.base.values(), **row})
@@ -139,8 +198,8 @@ def _domain(name: str, value: Any) -> Domain:
     raise InputError(f"[vary] {name}: write true, a range as text, or a list of values")
 
 
-def _count(name: str, value: Any) -> int:
+def _count(name: str, value: Any, where: str) -> int:
     parsed = parse_number(value) if isinstance(value, str) else value
     if isinstance(parsed, bool) or not isinstance(parsed, int) or parsed < 1:
-        raise InputError(f"[caps] {name}: {value!r} is not a whole number above 0")
+        raise InputError(f"{where} {name}: {value!r} is not a whole number above 0")
     return parsed

@@ -58,7 +58,8 @@ def new_campaign(store: Store, request: NewRequest, resolved: Resolved, *, now: 
     Raises:
         InputError: the name is taken.
     """
-    enqueued = [*request.enqueue, *reported_points(request.space)]
+    reported = [point for point in reported_points(request.space) if point not in request.enqueue]
+    enqueued = [*request.enqueue, *reported]
     return store.create_campaign(
         NewCampaign(
             name=request.name or _default_name(resolved.name, now or datetime.now(UTC)),
