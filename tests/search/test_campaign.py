@@ -15,7 +15,7 @@ from cubisect.search.campaign import CONTROLS_PER_SIGNATURE, FRUITLESS_LIMIT
 from cubisect.search.explore import Machine, run_on
 from cubisect.space import Point
 from cubisect.store import Campaign, Store
-from cubisect.trial import BUDGETED, Method, Purpose
+from cubisect.trial import BUDGETED, Method, Origin, Purpose
 from support.campaigns import new_campaign
 from support.inprocess import InProcessEngine, enacted
 
