@@ -147,9 +147,16 @@ class HangEvidence:
 
 @dataclass(frozen=True, kw_only=True)
 class CrashEvidence:
-    """What is known of a death by signal: Python's view, and module + offset of the native frames, innermost first."""
+    """What is known of a death by signal: Python's view, and module + offset of the native frames, innermost first.
+
+    `fault_address` is the memory that could not be accessed, `access` how it was tried (read, write, execute),
+    `instruction` the module + offset of the code that tried. It is no part of the signature: one fault may strike in
+    several instructions (a copy loop has one for each size). `frames` are what a debugger saw.
+    """
 
     fault_address: int | None = None
+    access: str | None = None
+    instruction: str | None = None
     python_stack: str | None = None
     frames: Sequence[str] = ()
 

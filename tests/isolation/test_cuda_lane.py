@@ -1,5 +1,6 @@
 """The real driver's code in forked processes, on the stand-in libcuda: warm spares, real deaths inside the call."""
 
+import platform
 from collections.abc import Callable
 
 import pytest
@@ -38,6 +39,10 @@ def test_a_segfault_inside_the_call_is_found_and_the_control_passes(cuda: Callab
         seen = lane.run(SMALL, 20.0)
         control = lane.run(TrialSpec.at(SMALL.point, method=Method.PERCOPY), 20.0)
     assert (classify(seen).outcome, seen.phase) == (Outcome.SEGFAULT, Phase.SUBMIT)
+    assert seen.crash is not None
+    if platform.machine() == "x86_64":  # the library was loaded after the fork: the process itself told where it is
+        assert (seen.crash.instruction or "").startswith("libcuda.so")
+        assert (seen.crash.fault_address, seen.crash.access) == (0, "write")
     assert classify(control).outcome is Outcome.OK
 
 

@@ -78,6 +78,10 @@ class Fault(IntEnum):
     ERROR = auto()
     REPORT_THEN_SEGFAULT = auto()
     DAEMON_THEN_SLEEP = auto()
+    BAD_READ = auto()
+    BAD_JUMP = auto()
+    SENT_SEGFAULT = auto()
+    SEGFAULT_AFTER_DEEP_CALLS = auto()
 
 
 def trial(fault: Fault, phase: Phase = Phase.SUBMIT, **axes: Any) -> TrialSpec:
@@ -90,6 +94,10 @@ def _do(fault: Fault) -> DriverReport | None:
     action: Callable[[], Any] = _ACTIONS.get(fault, lambda: None)
     report = action()
     return report if isinstance(report, DriverReport) else None
+
+
+BAD_READ_AT, BAD_JUMP_AT = 0xDEAD000, 0x40
+"""Addresses at which no process has memory."""
 
 
 class Faulty:
@@ -167,6 +175,12 @@ def _stack_overflow() -> None:
 
     compare = compare_type(recurse)
     libc.qsort(data, 4, 4, compare)
+
+
+def _deep(calls: int) -> None:
+    if calls:
+        _deep(calls - 1)
+    enact.null_dereference()
 
 
 def _outside_kill() -> None:
@@ -295,6 +309,10 @@ def _server_stop() -> None:
 
 _ACTIONS: Mapping[Fault, Callable[[], Any]] = {
     Fault.SEGFAULT: enact.null_dereference,
+    Fault.BAD_READ: lambda: ctypes.string_at(BAD_READ_AT),
+    Fault.BAD_JUMP: ctypes.CFUNCTYPE(None)(BAD_JUMP_AT),
+    Fault.SENT_SEGFAULT: lambda: os.kill(os.getpid(), signal.SIGSEGV),
+    Fault.SEGFAULT_AFTER_DEEP_CALLS: lambda: _deep(200),
     Fault.BUS_ERROR: _bus_error,
     Fault.ABORT: enact.abort,
     Fault.ILLEGAL: lambda: os.kill(os.getpid(), signal.SIGILL),

@@ -77,6 +77,7 @@ def _settle(birth: Birth) -> ProgressPage:
     allow_debuggers()
     faulthandler.enable(file=STACKS, all_threads=True)
     faulthandler.register(signal.SIGUSR1, file=STACKS, all_threads=True, chain=False)
+    page.lend_stack()
     sys.stdin = open(0, closefd=False)  # noqa: SIM115
     sys.stdout = sys.stderr = io.TextIOWrapper(_Bounded(), errors="replace", write_through=True)
     return page
@@ -96,6 +97,8 @@ class _Bounded(io.RawIOBase):
 
 def _work(driver: Driver, gpu: int, page: ProgressPage) -> int:
     setup_failed = _warm_up(driver, gpu)
+    if not driver.simulated:
+        page.list_modules()  # the real driver is loaded by now; a simulated one was before the fork
     request, descriptors = _await_request()
     if request is None:
         return EXIT_ORPHAN

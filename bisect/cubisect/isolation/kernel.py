@@ -1,12 +1,14 @@
 """The few Linux calls that Python does not offer."""
 
 import ctypes
+import mmap
 import os
 
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER, _PR_SET_PTRACER = 1, 36, 0x59616D61
 _PR_SET_PTRACER_ANY = ctypes.c_ulong(-1 & (2**64 - 1))
 
 _libc = ctypes.CDLL(None, use_errno=True)
+_sigaltstack = _libc.sigaltstack  # looked up once, before any fork
 
 
 def die_with_parent(parent: int, signal_number: int) -> bool:
@@ -25,7 +27,24 @@ def allow_debuggers() -> None:
     _libc.prctl(_PR_SET_PTRACER, _PR_SET_PTRACER_ANY, 0, 0, 0)
 
 
+class _Stack(ctypes.Structure):
+    _fields_ = (("address", ctypes.c_void_p), ("flags", ctypes.c_int), ("size", ctypes.c_size_t))
+
+
+def set_signal_stack(memory: mmap.mmap, offset: int, size: int) -> int:
+    """Have this thread's signal handlers run on a part of `memory`, and return its address."""
+    address = ctypes.addressof(ctypes.c_char.from_buffer(memory, offset))
+    stack = _Stack(address, 0, size)
+    if _sigaltstack(ctypes.byref(stack), None) != 0:
+        raise _last_error()
+    return address
+
+
 def _prctl(option: int, argument: ctypes.c_ulong) -> None:
     if _libc.prctl(option, argument, 0, 0, 0) != 0:
-        number = ctypes.get_errno()
-        raise OSError(number, os.strerror(number))
+        raise _last_error()
+
+
+def _last_error() -> OSError:
+    number = ctypes.get_errno()
+    return OSError(number, os.strerror(number))

@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
+from cubisect.isolation.crash import modules_of, place_of
 from cubisect.isolation.deadline import Allowance
 from cubisect.isolation.gpu_core import GpuCores
 from cubisect.isolation.hang import NATIVE_STACK_S, GpuUtilisation, observe, process_state
@@ -328,7 +329,7 @@ class Lane:
             deadline_s=limit.deadline_s,
             allowed_s=limit.allowance.by_part() if limit.allowance else {},
             hang=rank.hang,
-            crash=_crash_of(child) if ended and ended.signal and not rank.killed else None,
+            crash=_crash_of(child, self._server) if ended and ended.signal and not rank.killed else None,
             wall_s=at - limit.started,
             phase_s=child.page.seconds(at),
             cpu_s=ended.cpu_s if ended else 0.0,
@@ -368,9 +369,19 @@ def _report_of(state: ResultState, payload: Any) -> tuple[ResultState, DriverRep
     return ResultState.CORRUPT, None
 
 
-def _crash_of(child: Child) -> CrashEvidence:
-    """Return what a death by signal left; the fault address is known to a debugger only (`docs/isolation.md`)."""
-    return CrashEvidence(python_stack=child.python_stacks() or None)
+def _crash_of(child: Child, server: ForkServer | None) -> CrashEvidence:
+    """Return what a death by signal left. Modules that the process did not list are where its fork server has them."""
+    stack = child.python_stacks() or None
+    trap = child.page.trap()
+    if trap is None:
+        return CrashEvidence(python_stack=stack)
+    modules = child.page.modules() or (modules_of(server.pid) if server else [])
+    return CrashEvidence(
+        fault_address=trap.address,
+        access=trap.access,
+        instruction=place_of(trap.instruction, modules) or hex(trap.instruction),
+        python_stack=stack,
+    )
 
 
 def _lost_before_its_trial(child: Child) -> str | None:

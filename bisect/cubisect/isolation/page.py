@@ -5,32 +5,41 @@ import struct
 import time
 from collections.abc import Callable
 
+from cubisect.isolation import crash
+from cubisect.isolation.kernel import set_signal_stack
 from cubisect.isolation.wire import memory_file
 from cubisect.outcome import Phase
 
 PAGE_BYTES = mmap.PAGESIZE
+_STACK_AT = PAGE_BYTES
+_MODULES_AT = _STACK_AT + crash.STACK_BYTES
+_FILE_BYTES = _MODULES_AT + crash.MODULES_BYTES
 
 _WHERE = struct.Struct("<II")  # phase, repetition: written together
 _SINCE = struct.Struct("<d")
 _COUNT = struct.Struct("<Q")
-_WHERE_AT, _SINCE_AT, _TICKS_AT, _FLAGS_AT, _SECONDS_AT = 0, 8, 16, 24, 64
+_ADDRESS = struct.Struct("<Q")
+_WHERE_AT, _SINCE_AT, _TICKS_AT, _FLAGS_AT, _ADDRESS_AT, _SECONDS_AT = 0, 8, 16, 24, 32, 64
 _TAKEN_AT, _WAITING_AT = _FLAGS_AT, _FLAGS_AT + 1
 
 
 class ProgressPage:
     """One page: phase and repetition, seconds spent in each phase, a counter of work done, two flags.
 
+    Behind it are the stack of the process's signal handlers and a list of its modules, from which `trap` and `place`
+    tell where it crashed (`isolation.crash`).
+
     Written by one process, read by another. `clock` must be one clock for both: CLOCK_MONOTONIC is.
     """
 
     def __init__(self, fd: int, clock: Callable[[], float] = time.monotonic) -> None:
-        self._memory = mmap.mmap(fd, PAGE_BYTES)
+        self._memory = mmap.mmap(fd, _FILE_BYTES)
         self._clock = clock
 
     @staticmethod
     def new_file() -> int:
         """Return the descriptor of a fresh page."""
-        return memory_file("progress", PAGE_BYTES, fixed=True)
+        return memory_file("progress", _FILE_BYTES, fixed=True)
 
     def close(self) -> None:
         """Unmap the page."""
@@ -62,6 +71,16 @@ class ProgressPage:
     def set_waiting(self, *, waiting: bool) -> None:
         """Record that the process waits for the other ranks, which is not its own doing."""
         self._memory[_WAITING_AT] = waiting
+
+    def lend_stack(self) -> None:
+        """Have the signal handlers of this thread run on the stack behind the page, which must never be closed then."""
+        address = set_signal_stack(self._memory, _STACK_AT, crash.STACK_BYTES)
+        _ADDRESS.pack_into(self._memory, _ADDRESS_AT, address)
+
+    def list_modules(self) -> None:
+        """Record which files are where in this process's memory: what it loads later is not known."""
+        text = crash.to_bytes(crash.modules_of("self"))
+        self._memory[_MODULES_AT : _MODULES_AT + len(text)] = text
 
     # -- read by the parent --------------------------------------------------------------------------------------------
 
@@ -98,6 +117,15 @@ class ProgressPage:
         if since:
             spent[current] += max(end - since, 0.0)
         return {phase.label: seconds for phase, seconds in spent.items() if seconds > 0.0}
+
+    def trap(self) -> crash.Trap | None:
+        """Return what the processor was doing when the process died of a signal that it had a handler for."""
+        stack = self._memory[_STACK_AT:_MODULES_AT]
+        return crash.trap_in(stack, _ADDRESS.unpack_from(self._memory, _ADDRESS_AT)[0])
+
+    def modules(self) -> list[crash.Module]:
+        """Return the modules that the process recorded, none where it did not."""
+        return crash.from_bytes(self._memory[_MODULES_AT:_FILE_BYTES])
 
 
 class RankBarrier:

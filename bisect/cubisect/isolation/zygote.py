@@ -33,7 +33,8 @@ from cubisect.errors import BisectError
 from cubisect.isolation import wire
 from cubisect.isolation.child import Birth, live
 from cubisect.isolation.kernel import adopt_orphans
-from cubisect.outcome import DriverReport
+from cubisect.isolation.page import ProgressPage
+from cubisect.outcome import DriverReport, Phase
 from cubisect.space import KIB, Point
 from cubisect.trial import TrialSpec
 
@@ -180,7 +181,16 @@ def exercise() -> None:
     destination[:] = np.resize(pattern(spec.seed), len(destination))
     verify(batch, spec.seed, lambda start, stop: destination[start:stop])
     np.random.seed(0)  # noqa: NPY002
+    _exercise_page()
     wire.decode(wire.encode(DriverReport().__dict__ | {"seconds": {}}))
+
+
+def _exercise_page() -> None:
+    fd = ProgressPage.new_file()
+    page = ProgressPage(fd)
+    page.enter(Phase.DONE)
+    page.close()
+    os.close(fd)
 
 
 def _load(request: dict[str, Any]) -> Driver:

@@ -14,7 +14,7 @@ from cubisect.analysis.levels import Role
 from cubisect.analysis.rates import failure_rates
 from cubisect.analysis.regions import regions
 from cubisect.analysis.summary import Analysis
-from cubisect.outcome import Evidence, Outcome
+from cubisect.outcome import CrashEvidence, Evidence, Outcome
 from cubisect.store import Campaign, CampaignSummary, TrialRecord
 
 STYLES = {
@@ -222,6 +222,7 @@ def _evidence(evidence: Evidence) -> RenderableType:
         _add(table, "native stack", evidence.hang.native_stack)
         _add(table, "Python stack", evidence.hang.python_stack)
     if evidence.crash is not None:
+        _add(table, "crash", crash_text(evidence.crash))
         _add(table, "frames", "\n".join(evidence.crash.frames))
         _add(table, "Python stack", evidence.crash.python_stack)
     _add(table, "notes", "\n".join(evidence.notes))
@@ -236,6 +237,14 @@ def _evidence(evidence: Evidence) -> RenderableType:
         table.add_row(f"rank {rank.rank}", f"{state} in {rank.phase.label}, submission {rank.repetition}")
     _add(table, "output", evidence.output_tail.strip())
     return table
+
+
+def crash_text(crash: CrashEvidence) -> str:
+    """Return ``write to 0x0 by libcuda.so.1+0x1b2c3``, empty where nothing is known."""
+    to = {"read": "read of", "write": "write to", "execute": "jump to"}
+    at = "" if crash.fault_address is None or not crash.access else f"{to[crash.access]} {crash.fault_address:#x}"
+    by = "" if crash.instruction is None else f"{'by' if at else 'in'} {crash.instruction}"
+    return f"{at} {by}".strip()
 
 
 def _next_steps(frame: pd.DataFrame, campaign: Campaign, failures: int) -> str:
