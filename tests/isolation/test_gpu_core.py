@@ -4,7 +4,12 @@ import os
 import threading
 from pathlib import Path
 
+from cubisect.isolation import Lane, LaneOptions
 from cubisect.isolation.gpu_core import GpuCores
+from cubisect.outcome import Outcome, classify
+from cubisect.space import Point
+from cubisect.trial import TrialSpec
+from support.faulty import DumpsGpuCores
 
 PID = 4711
 
@@ -41,3 +46,13 @@ def test_a_process_whose_driver_does_not_listen_has_none(tmp_path: Path) -> None
     assert cores.trigger(PID) is None
     os.mkfifo(tmp_path / f"trigger.{PID}")
     assert cores.trigger(PID) is None
+
+
+def test_a_hang_on_a_lane_brings_its_core_and_leaves_no_pipe(tmp_path: Path) -> None:
+    options = LaneOptions(native_stacks=False, gpu_cores=GpuCores(tmp_path))
+    with Lane(DumpsGpuCores.name, options=options) as lane:
+        seen = lane.run(TrialSpec.at(Point()), 0.3)
+    assert classify(seen).outcome is Outcome.HANG
+    assert seen.hang is not None
+    assert Path(seen.hang.gpu_core or "").read_bytes() == b"\x7fELF"
+    assert list(tmp_path.iterdir()) == [Path(seen.hang.gpu_core or "")]

@@ -19,7 +19,9 @@ import time
 import zlib
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from enum import IntEnum, auto
+from pathlib import Path
 from typing import Any
 
 from cubisect.drivers import enact
@@ -148,6 +150,35 @@ class BrokenGpu(Faulty):
         if spec.method is Method.PERCOPY:
             enact.null_dereference()
         return super().run(spec, progress, barrier)
+
+
+class Hanging(Faulty):
+    """Hangs in every other batch call."""
+
+    name = "driver:support.faulty:Hanging"
+
+    def run(self, spec: TrialSpec, progress: Progress, barrier: Barrier | None = None) -> DriverReport:
+        hangs = spec.method is Method.BATCH and spec.number % 2
+        return super().run(replace(spec, run_seed=Fault.SLEEP if hangs else Fault.NONE, seed=2), progress, barrier)
+
+
+class DumpsGpuCores(Faulty):
+    """Hangs in every batch call, and writes a core when it is asked to, as a real driver does."""
+
+    name = "driver:support.faulty:DumpsGpuCores"
+
+    def run(self, spec: TrialSpec, progress: Progress, barrier: Barrier | None = None) -> DriverReport:
+        if spec.method is Method.PERCOPY:
+            return super().run(spec, progress, barrier)
+        pipe, core = (
+            os.environ[name].replace("%p", str(os.getpid())) for name in ("CUDA_COREDUMP_PIPE", "CUDA_COREDUMP_FILE")
+        )
+        os.mkfifo(pipe)
+        listening = os.open(pipe, os.O_RDWR)
+        threading.Thread(target=lambda: os.read(listening, 16) and Path(core).write_bytes(b"\x7fELF")).start()
+        progress.enter(Phase.SUBMIT, 1)
+        time.sleep(60)
+        raise AssertionError("nobody ended a hang")
 
 
 def _strikes_at(spec: TrialSpec) -> int:

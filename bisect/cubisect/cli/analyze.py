@@ -12,7 +12,16 @@ from cubisect.analysis.envelope import BOUND, CONFIDENCE
 from cubisect.analysis.factors import Isolation
 from cubisect.analysis.summary import analyze as analyze_frame
 from cubisect.cli.display import run_line
-from cubisect.cli.options import DEFAULT_DATABASE, Database, Json, open_store, parse_gpus, parse_timeout, parse_vary
+from cubisect.cli.options import (
+    DEFAULT_DATABASE,
+    Database,
+    Json,
+    Timeout,
+    open_store,
+    parse_gpus,
+    parse_timeout,
+    parse_vary,
+)
 from cubisect.cli.output import print_json, say
 from cubisect.cli.records import Campaign, Trial
 from cubisect.errors import ExitCode, InputError
@@ -51,7 +60,6 @@ Examples:
 """
 
 Gpus = Annotated[str | None, typer.Option(metavar="0,1", help="GPUs to use.")]
-Timeout = Annotated[str, typer.Option(metavar="auto|SECONDS", help="Time for each of set-up, submissions, verification.")]
 Lanes = Annotated[int | None, typer.Option(min=1, help="Trials at a time.")]
 
 

@@ -11,6 +11,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from cubisect.analysis.result import percent
 from cubisect.cli.output import say
 from cubisect.outcome import FAILURES
 from cubisect.report.terminal import STYLES
@@ -97,10 +98,12 @@ def counts(progress: Progress) -> str:
 
 
 def rate(progress: Progress) -> str:
-    """Return trials per second and the time left."""
+    """Return trials per second, the time left, and how much of the time in trials was spent waiting for hangs."""
     ran = progress.done - progress.done_at_start
     per_second = ran / progress.elapsed_s if progress.elapsed_s else 0.0
-    return f"{per_second:.1f} trials/s, {duration(progress.eta_s())} left"
+    hung = progress.seconds_in_hangs / progress.seconds_in_trials if progress.seconds_in_trials else 0.0
+    waits = f", {duration(progress.seconds_in_hangs)} in hangs ({percent(hung)})" if hung else ""
+    return f"{per_second:.1f} trials/s, {duration(progress.eta_s())} left{waits}"
 
 
 def run_line(console: Console, *, total: int) -> Callable[[TrialRecord], None]:

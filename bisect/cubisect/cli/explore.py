@@ -13,8 +13,11 @@ from cubisect.cli.options import (
     Database,
     FailOn,
     Fix,
+    GpuCoreDump,
     Json,
+    Timeout,
     Vary,
+    gpu_core_folder,
     open_store,
     parse_fix,
     parse_gpus,
@@ -75,9 +78,7 @@ def explore(
         typer.Option(min=1, help="Trials at a time.  [default: one per GPU; on a simulated driver, one per core]"),
     ] = None,
     gpus: Annotated[str | None, typer.Option(metavar="0,1|all", help="GPUs to use.  [default: the first]")] = None,
-    timeout: Annotated[
-        str, typer.Option(metavar="auto|SECONDS", help="Time for each of set-up, submissions, verification.")
-    ] = "auto",
+    timeout: Timeout = "auto",
     spares: Annotated[
         int | None, typer.Option(min=0, help="Processes started ahead.  [default: 3 on cuda, none simulated]")
     ] = None,
@@ -88,6 +89,7 @@ def explore(
         bool, typer.Option(help="Run the control (per-descriptor copies) on each new signature.")
     ] = True,
     resume: Annotated[str | None, typer.Option(metavar="NAME", help="Go on with a recorded campaign.")] = None,
+    gpu_core_dump: GpuCoreDump = None,
     fail_on: FailOn = None,
     json: Json = False,
 ) -> None:
@@ -107,6 +109,7 @@ def explore(
         spares=spares,
         memory_limit_bytes=None if memory_limit is None else memory_limit << 20,
         controls=control,
+        gpu_core_folder=gpu_core_folder(gpu_core_dump),
     )
     console = Console(stderr=json)
     if resume is not None:
@@ -134,7 +137,7 @@ def _refuse_with_resume(*given: object) -> None:
     if any(value is not None for value in given):
         raise InputError(
             "--resume goes on with the campaign as it was recorded: only --budget, --db, --lanes, --gpus, --timeout, "
-            "--spares and --memory-limit may be given with it"
+            "--spares, --memory-limit and --gpu-core-dump may be given with it"
         )
 
 
@@ -164,6 +167,7 @@ def _finish(store: Store, campaign: Campaign, progress: Progress, *, json: bool,
                 "signatures": dict(progress.signatures),
                 "elapsed_s": round(progress.elapsed_s, 3),
                 "seconds_in_trials": round(progress.seconds_in_trials, 3),
+                "seconds_in_hangs": round(progress.seconds_in_hangs, 3),
             }
         )
         return

@@ -35,6 +35,22 @@ Vary = Annotated[
         help="Vary an axis, over all of it or a part; may be given several times.",
     ),
 ]
+Timeout = Annotated[
+    str,
+    typer.Option(
+        "--timeout",
+        metavar="auto|SECONDS",
+        help="Longest time for each of set-up, submissions and verification of a trial.",
+    ),
+]
+GpuCoreDump = Annotated[
+    Path | None,
+    typer.Option(
+        "--gpu-core-dump",
+        metavar="FOLDER",
+        help="Ask CUDA for a core dump of what the GPU does when a trial hangs, for cuda-gdb; written to this folder.",
+    ),
+]
 FailOn = Annotated[
     str | None,
     typer.Option("--fail-on", metavar="OUTCOMES", help="Exit with 1 if any of these outcomes was seen: segfault,hang"),
@@ -46,6 +62,17 @@ def open_store(url: str, *, create: bool = False) -> Store:
     if create and url == str(DEFAULT_DATABASE):
         DEFAULT_DATABASE.parent.mkdir(exist_ok=True)
     return Store.open(url, create=create)
+
+
+def gpu_core_folder(folder: Path | None) -> Path | None:
+    """Return the folder of ``--gpu-core-dump``, made where it is missing, as an absolute path."""
+    if folder is None:
+        return None
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"--gpu-core-dump {folder}: {error.strerror}; name a folder that can be written to") from error
+    return folder.resolve()
 
 
 def parse_fix(items: list[str] | None) -> dict[str, Value]:

@@ -8,9 +8,11 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from cubisect.analysis.hang_cost import hang_cost
 from cubisect.cli.options import DEFAULT_DATABASE, Database, Json, open_store
 from cubisect.cli.output import print_json
 from cubisect.errors import InputError, choices
+from cubisect.isolation.calibration import place_of
 from cubisect.outcome import Outcome
 from cubisect.report.terminal import campaigns_table, trial_panel, trials_table
 from cubisect.store import TrialRecord
@@ -66,10 +68,14 @@ def show(trial: Trial, db: Database = str(DEFAULT_DATABASE), json: Json = False)
     """Show one trial: what was submitted, how it ended, and the evidence."""
     store = open_store(db)
     record = store.trial(trial)
+    campaign = store.campaign(record.campaign)
+    calibration = store.calibration(record.driver, place_of(record.gpu or "", campaign.environment))
+    cost = hang_cost(store.frame(campaign)) if record.outcome is Outcome.HANG else None
     if json:
-        print_json({**record_json(record), "evidence": record.evidence_json})
+        told = {"evidence": record.evidence_json, "calibration": calibration, "hang_cost": cost and cost.to_json()}
+        print_json({**record_json(record), **told})
     else:
-        Console().print(trial_panel(record))
+        Console().print(trial_panel(record, calibration, cost))
 
 
 def record_json(record: TrialRecord) -> dict[str, Any]:

@@ -16,7 +16,10 @@ from cubisect.cli.options import (
     Database,
     FailOn,
     Fix,
+    GpuCoreDump,
     Json,
+    Timeout,
+    gpu_core_folder,
     open_store,
     parse_fix,
     parse_gpus,
@@ -62,9 +65,10 @@ def replay(
     seed: Annotated[int | None, typer.Option(help="Draw another batch of the same point.")] = None,
     driver: Annotated[str | None, typer.Option(help="auto, cuda or sim:…  [default: the trial's own, or auto]")] = None,
     gpus: Annotated[str | None, typer.Option(metavar="0,1", help="GPUs to use.")] = None,
-    timeout: Annotated[str, typer.Option(metavar="auto|SECONDS", help="Time for each of set-up, submissions, verification.")] = "auto",
+    timeout: Timeout = "auto",
     spares: Annotated[int | None, typer.Option(min=0, help="Processes started ahead.")] = None,
     db: Database = str(DEFAULT_DATABASE),
+    gpu_core_dump: GpuCoreDump = None,
     fail_on: FailOn = None,
     json: Json = False,
 ) -> None:
@@ -78,7 +82,13 @@ def replay(
     if driver is not None:
         request = replace(request, driver=driver)
     console = Console(stderr=json)
-    machine = Machine(lanes=1, gpus=parse_gpus(gpus), timeout_s=parse_timeout(timeout), spares=spares)
+    machine = Machine(
+        lanes=1,
+        gpus=parse_gpus(gpus),
+        timeout_s=parse_timeout(timeout),
+        spares=spares,
+        gpu_core_folder=gpu_core_folder(gpu_core_dump),
+    )
     records = replay_batch(
         open_store(db, create=True),
         request,

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from cubisect.cli.options import DEFAULT_DATABASE, Database, Json, open_store, parse_gpus, parse_timeout
+from cubisect.cli.options import DEFAULT_DATABASE, Database, Json, Timeout, open_store, parse_gpus, parse_timeout
 from cubisect.cli.output import print_json, say
 from cubisect.cli.records import Trial
 from cubisect.reproduce.case import Case
@@ -29,7 +29,7 @@ def shrink(
     budget: Annotated[int, typer.Option(min=50, help="Most trials to spend now.")] = DEFAULT_BUDGET,
     lanes: Annotated[int | None, typer.Option(min=1, help="Trials at a time.")] = None,
     gpus: Annotated[str | None, typer.Option(metavar="0,1", help="GPUs to use.")] = None,
-    timeout: Annotated[str, typer.Option(metavar="auto|SECONDS", help="Time for each of set-up, submissions, verification.")] = "auto",
+    timeout: Timeout = "auto",
     spares: Annotated[int | None, typer.Option(min=0, help="Processes started ahead.")] = None,
     db: Database = str(DEFAULT_DATABASE),
     json: Json = False,

@@ -150,7 +150,7 @@ class Lane:
             self._abandon()
         seen = [self._evidence(rank, limit) for rank in ranks]
         for rank in ranks:
-            rank.child.close()
+            self._forget(rank.child)
         return _together(seen, trouble, self._clock() - started)
 
     def interrupt(self) -> None:
@@ -223,7 +223,7 @@ class Lane:
             pass
         for spare in [s for s in self._spares if s.ended is not None]:
             self._spares.remove(spare)
-            spare.close()
+            self._forget(spare)
         for spare in self._spares:
             if spare.gpu == gpu:
                 self._spares.remove(spare)
@@ -305,11 +305,17 @@ class Lane:
             self._server.close()
         self._server = None
         for spare in self._spares:
-            spare.close()
+            self._forget(spare)
         self._spares.clear()
         if self._neighbours is not None:
             self._neighbours.forget()
             self._neighbours = None
+
+    def _forget(self, child: Child) -> None:
+        """Close what is left of a process, and remove the pipe that a driver which was killed leaves behind."""
+        child.close()
+        if self.options.gpu_cores is not None:
+            self.options.gpu_cores.forget(child.pid)
 
     # -- what was seen -------------------------------------------------------------------------------------------------
 

@@ -1,6 +1,7 @@
 """Tables and panels for a terminal of 80 columns. Colour is never the only signal: every outcome is also a word."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 import pandas as pd
 from rich.console import Group, RenderableType
@@ -10,6 +11,7 @@ from rich.text import Text
 from cubisect.analysis.compare import Comparison
 from cubisect.analysis.factors import Isolated
 from cubisect.analysis.frame import failed, mapping
+from cubisect.analysis.hang_cost import HangCost, hang_cost
 from cubisect.analysis.levels import Role
 from cubisect.analysis.rates import failure_rates
 from cubisect.analysis.regions import regions
@@ -96,8 +98,13 @@ def trials_table(records: Sequence[TrialRecord], campaign: Campaign) -> Renderab
     return table
 
 
-def trial_panel(record: TrialRecord) -> RenderableType:
-    """Return one trial: what was submitted, how it ended, the evidence, and what to type next."""
+def trial_panel(
+    record: TrialRecord, calibration: Mapping[str, float] = MappingProxyType({}), cost: HangCost | None = None
+) -> RenderableType:
+    """Return one trial: what was submitted, how it ended, the evidence, and what to type next.
+
+    `calibration` is what canaries cost where the trial ran, `cost` what its campaign's hangs cost.
+    """
     head = Text(record.ref, style="bold")
     head.append(f"  {SIMULATED} by {record.driver}" if record.simulated else f"  {record.driver}")
     table = _facts()
@@ -113,7 +120,7 @@ def trial_panel(record: TrialRecord) -> RenderableType:
     _add(table, "GPU", record.gpu)
     parts: list[RenderableType] = [head, table]
     if record.evidence is not None:
-        parts.append(_evidence(record.evidence))
+        parts.append(_evidence(record.evidence, calibration, cost if record.outcome is Outcome.HANG else None))
     parts.append(Text(f"\nreplay it: bisect replay {record.ref} --times 20", style="dim"))
     return Group(*parts)
 
@@ -125,6 +132,9 @@ def campaign_summary(frame: pd.DataFrame, campaign: Campaign) -> RenderableType:
     lines = [Text(failure_rates(frame).answer)]
     if failures >= ENOUGH_FAILURES:
         lines += [Text(f"  {rule.answer}") for rule in regions(frame).rules]
+    cost = hang_cost(frame)
+    if cost.hangs:
+        lines.append(Text(cost.answer))
     lines.append(Text(_next_steps(frame, campaign, failures), style="bold"))
     return Group(*lines)
 
@@ -209,16 +219,29 @@ def _batch(record: TrialRecord) -> str:
     )
 
 
-def _evidence(evidence: Evidence) -> RenderableType:
+def deadline_text(evidence: Evidence, calibration: Mapping[str, float]) -> str:
+    """Return how long each part of a trial was allowed to take, and what that was predicted from."""
+    if not evidence.allowed_s:
+        return "" if evidence.deadline_s is None else f"{evidence.deadline_s:.3g} s"
+    allowed = ", ".join(f"{part} {seconds:.3g} s" for part, seconds in evidence.allowed_s.items())
+    return f"{allowed}; a canary took {calibration['canary_s']:.2g} s" if "canary_s" in calibration else allowed
+
+
+def _evidence(evidence: Evidence, calibration: Mapping[str, float], cost: HangCost | None) -> RenderableType:
     table = _facts()
     table.add_row("reached", f"{evidence.phase.label}, submission {evidence.repetition}")
     table.add_row("took", f"{evidence.wall_s:.3f} s, {evidence.cpu_s:.3f} s of CPU, {size(evidence.max_rss_bytes)}")
     phases = ", ".join(f"{name} {seconds:.3f} s" for name, seconds in evidence.phase_s.items())
     _add(table, "phases", phases)
+    _add(table, "deadline", deadline_text(evidence, calibration))
     if evidence.hang is not None:
         busy = f"{evidence.hang.kind}, {100 * evidence.hang.cpu_share:.0f} % of one CPU"
         table.add_row("hang", busy)
+        _add(table, "cost", cost and cost.answer)
         _add(table, "waits in", evidence.hang.wait_channel)
+        if evidence.hang.gpu_utilisation is not None:
+            table.add_row("GPU", f"{100 * evidence.hang.gpu_utilisation:.0f} % busy")
+        _add(table, "GPU core", evidence.hang.gpu_core)
         _add(table, "native stack", evidence.hang.native_stack)
         _add(table, "Python stack", evidence.hang.python_stack)
     if evidence.crash is not None:

@@ -30,7 +30,11 @@ FRUITLESS_LIMIT = 25
 
 @dataclass(kw_only=True)
 class Progress:
-    """Where a campaign stands. `seconds_in_trials` is wall time of this run's trials, summed over lanes."""
+    """Where a campaign stands.
+
+    `seconds_in_trials` is wall time of this run's trials, summed over lanes; so is `seconds_in_hangs`, of those that
+    hung.
+    """
 
     budget: int
     done: int = 0
@@ -41,6 +45,7 @@ class Progress:
     last_failure: TrialRecord | None = None
     elapsed_s: float = 0.0
     seconds_in_trials: float = 0.0
+    seconds_in_hangs: float = 0.0
 
     def count(self, record: TrialRecord) -> None:
         """Add one finished trial."""
@@ -166,6 +171,7 @@ class CampaignLoop:
     def _finish(self, record: TrialRecord, study_number: int | None) -> TrialRecord:
         self.progress.count(record)
         self.progress.seconds_in_trials += record.wall_s
+        self.progress.seconds_in_hangs += record.wall_s if record.outcome is Outcome.HANG else 0.0
         if study_number is None:
             return record
         outcome = Outcome(record.outcome or Outcome.INCONCLUSIVE)

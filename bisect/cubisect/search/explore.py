@@ -3,12 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from cubisect.engines.base import Engine
 from cubisect.engines.local import LocalEngine
 from cubisect.errors import InputError
 from cubisect.isolation import LaneOptions
+from cubisect.isolation.gpu_core import GpuCores
 from cubisect.isolation.resolve import Resolved, resolve_driver
 from cubisect.search.campaign import CampaignLoop, Listener, Progress
 from cubisect.search.recorder import Recorder
@@ -30,6 +32,7 @@ class Machine:
     memory_limit_bytes: int | None = None
     controls: bool = True
     canaries: bool = True
+    gpu_core_folder: Path | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,7 +128,11 @@ def local_engine(campaign: Campaign, machine: Machine, store: Store) -> LocalEng
         gpus=machine.gpus,
         timeout_s=machine.timeout_s,
         canaries=machine.canaries,
-        options=LaneOptions(spares=machine.spares, memory_limit_bytes=machine.memory_limit_bytes),
+        options=LaneOptions(
+            spares=machine.spares,
+            memory_limit_bytes=machine.memory_limit_bytes,
+            gpu_cores=GpuCores(machine.gpu_core_folder) if machine.gpu_core_folder else None,
+        ),
         book=store,
     )
 
