@@ -31,7 +31,8 @@ def evidence_from_json(data: Mapping[str, Any]) -> Evidence:
     values["notes"] = tuple(data.get("notes", ()))
     values["ranks"] = tuple(evidence_from_json(rank) for rank in data["ranks"])
     if data["report"] is not None:
-        values["report"] = _known(DriverReport, data["report"])
+        runs = tuple(tuple(run) for run in data["report"].get("mismatched_runs", ()))
+        values["report"] = _known(DriverReport, {**data["report"], "mismatched_runs": runs})
     if data["hang"] is not None:
         values["hang"] = _known(HangEvidence, {**data["hang"], "kind": HangKind(data["hang"]["kind"])})
     if data["crash"] is not None:

@@ -1,5 +1,7 @@
 """Opening a database: the right file, at the right revision, with the right settings."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +10,7 @@ import alembic.config
 import alembic.script
 from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, DatabaseError, DBAPIError, NoSuchModuleError, OperationalError
+from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModuleError, OperationalError
 
 from cubisect.errors import StoreError
 
@@ -28,15 +30,16 @@ def open_engine(url: str, *, create: bool) -> Engine:
         StoreError: the database cannot be reached, is foreign, is newer than this program, or does not exist.
     """
     parsed = parse_url(url)
-    shown = parsed.database if parsed.drivername == "sqlite" else parsed.render_as_string(hide_password=True)
+    shown = _shown(parsed)
     if parsed.drivername == "sqlite":
         _check_file(Path(parsed.database or ""), create=create)
     engine = _engine(parsed)
     try:
-        _bring_up_to_date(engine, str(shown), create=create)
+        _bring_up_to_date(engine, shown, create=create)
     except DBAPIError as error:
         engine.dispose()
-        raise StoreError(f"{shown}: {_first_line(error)}; name another database with --db") from error
+        kind = "cannot be opened" if isinstance(error, OperationalError) else "cannot be read"
+        raise StoreError(f"{shown}: {kind}: {_first_line(error)}; name another database with --db") from error
     return engine
 
 
@@ -154,6 +157,38 @@ def _migrate(engine: Engine) -> None:
         alembic.command.upgrade(config, "head")
 
 
+@contextmanager
+def telling_trouble(engine: Engine, doing: str) -> Iterator[None]:
+    """Turn what goes wrong in a database while it is "read" or "written" into `StoreError`; broken rules pass."""
+    try:
+        yield
+    except IntegrityError:
+        raise
+    except DBAPIError as error:
+        raise StoreError(f"{_shown(engine.url)}: cannot be {doing}: {_first_line(error)}; {_advice(error)}") from error
+
+
+_ADVICE = (
+    ("full", "make room"),
+    ("readonly", "allow writing to the file and its folder"),
+    ("read-only", "allow writing to it"),
+    ("locked", "end the program that holds it"),
+    ("disk I/O", "see that its disk is sound"),
+    ("malformed", "restore it from a copy"),
+)
+"""What to do, by what the database says."""
+
+
+def _advice(error: DBAPIError) -> str:
+    text = _first_line(error)
+    first = next((advice for words, advice in _ADVICE if words in text), "see that the server runs and can be reached")
+    return f"{first}, then `bisect explore --resume NAME` goes on: what is recorded is kept"
+
+
+def _shown(url: URL) -> str:
+    """Return how a database is called in a message: its file, or its address without the password."""
+    return str(url.database) if url.drivername == "sqlite" else url.render_as_string(hide_password=True)
+
+
 def _first_line(error: DBAPIError) -> str:
-    kind = "cannot be opened" if isinstance(error, OperationalError) else "cannot be read"
-    return f"{kind}: {str(error.orig if isinstance(error, DatabaseError) else error).splitlines()[0]}"
+    return (str(error.orig).strip() or type(error.orig).__name__).splitlines()[0]
