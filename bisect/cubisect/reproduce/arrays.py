@@ -13,7 +13,7 @@ LONGEST_CYCLE = 8
 SHORT_RUNS = 64
 """So many runs still read as a list of runs, whatever the length of the array."""
 
-LINE_WIDTH = 116
+LINE_WIDTH = 96
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,8 @@ def fill(name: str, values: Int64) -> CArray:
     if name == "size" and _evenly_shared(values):
         base, extra = int(values.min()), int(values.sum() - len(values) * values.min())
         share = f"((i + 1) * {extra} + COUNT - 1) / COUNT - (i * {extra} + COUNT - 1) / COUNT"
-        return CArray([f"for (size_t i = 0; i < COUNT; i++) {name}[i] = {base} + {share}; /* as equal as can be */"])
+        loop = "for (size_t i = 0; i < COUNT; i++) /* as equal as can be */"
+        return CArray([loop, f"    {name}[i] = {base} + {share};"])
     starts = np.flatnonzero(np.diff(values, prepend=values[0] - 1))
     if len(starts) <= SHORT_RUNS or 3 * len(starts) <= len(values):
         return _runs(name, values, starts)
@@ -64,7 +65,7 @@ def fill_offsets(name: str, offsets: Int64, sizes: Int64, placings: Sequence[tup
         if np.array_equal(offsets, np.cumsum(slots) - slots):
             slot = f"size[i] + {gap}" if gap else "size[i]"
             slot = f"({slot} + {alignment - 1}) / {alignment} * {alignment}" if alignment > 1 else slot
-            return CArray([f"for (size_t i = 0, at = 0; i < COUNT; at += {slot}, i++) {name}[i] = at;"])
+            return CArray([f"for (size_t i = 0, at = 0; i < COUNT; at += {slot}, i++)", f"    {name}[i] = at;"])
     return fill(name, offsets)
 
 
@@ -102,15 +103,14 @@ def _evenly_shared(values: Int64) -> bool:
 def _runs(name: str, values: Int64, starts: Int64) -> CArray:
     lengths = np.diff(np.append(starts, len(values)))
     pairs = [f"{{{length}, {value}}}" for length, value in zip(lengths.tolist(), values[starts].tolist(), strict=True)]
-    loop = (
-        f"for (size_t i = 0, k = 0, left = {name}_runs[0][0]; i < COUNT; i++, left--) {{ "
-        f"while (!left) left = {name}_runs[++k][0]; {name}[i] = {name}_runs[k][1]; }}"
-    )
+    loop = [
+        "for (size_t i = 0, k = 0; i < COUNT; k++)",
+        f"    for (size_t n = {name}_runs[k][0]; n--; i++) {name}[i] = {name}_runs[k][1];",
+    ]
     if len(pairs) <= SHORT_RUNS // 4:
-        return CArray(
-            [f"static const size_t {name}_runs[][2] = {{{', '.join(pairs)}}}; /* so many copies of so many */", loop]
-        )
-    return CArray([loop], [Table("size_t", f"{name}_runs[{len(pairs)}][2]", wrapped(pairs))])
+        head = f"static const size_t {name}_runs[][2] = {{ /* so many copies, of so many bytes */"
+        return CArray([head, *(f"    {line}" for line in wrapped(pairs, LINE_WIDTH - 8)), "};", *loop])
+    return CArray(loop, [Table("size_t", f"{name}_runs[{len(pairs)}][2]", wrapped(pairs))])
 
 
 def _table(declaration: str, values: Int64) -> Table:
@@ -118,11 +118,11 @@ def _table(declaration: str, values: Int64) -> Table:
     return Table("unsigned long long" if wide else "unsigned", declaration, wrapped([str(v) for v in values.tolist()]))
 
 
-def wrapped(items: Sequence[str]) -> list[str]:
-    """Return the items separated by commas, in lines of at most `LINE_WIDTH` characters."""
+def wrapped(items: Sequence[str], width: int = LINE_WIDTH) -> list[str]:
+    """Return the items separated by commas, in lines of at most `width` characters."""
     lines, line = [], ""
     for item in items:
-        if line and len(line) + len(item) + 2 > LINE_WIDTH:
+        if line and len(line) + len(item) + 2 > width:
             lines.append(line)
             line = ""
         line += f"{' ' if line else ''}{item},"

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from cubisect.analysis.rates import Rate, Sample
 from cubisect.analysis.sequential import SequentialTest, SequentialVerdict
 from cubisect.outcome import Outcome
+from cubisect.space import AXES, Axis, NumericAxis
 from cubisect.store import TrialRecord
 from cubisect.trial import TrialSpec
 
@@ -43,12 +44,17 @@ class BudgetSpentError(Exception):
 
 def spec_key(spec: TrialSpec) -> str:
     """Return a digest of everything that a run depends on but its chance."""
-    point = json.dumps(replace(spec, number=0, run_seed=0, gpu=0, descriptors=None).to_json(), sort_keys=True)
-    digest = hashlib.sha256(point.encode())
+    fields = replace(spec, number=0, run_seed=0, gpu=0, descriptors=None).to_json()
+    linear = {name: float(fields[name]) for name, axis in AXES.items() if _is_real(axis)}  # 0 is 0.0
+    digest = hashlib.sha256(json.dumps({**fields, **linear}, sort_keys=True).encode())
     if spec.descriptors is not None:
         for column in (spec.descriptors.source, spec.descriptors.destination, spec.descriptors.sizes):
             digest.update(column.astype("<i8").tobytes())
     return digest.hexdigest()[:24]
+
+
+def _is_real(axis: Axis) -> bool:
+    return isinstance(axis, NumericAxis) and not axis.integer
 
 
 def known_from(records: Iterable[TrialRecord]) -> Known:

@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef int CUresult, CUdevice, CUdriverProcAddressQueryResult;
+typedef int CUresult, CUdevice, CUdriverProcAddressQueryResult, CUmemcpySrcAccessOrder;
 typedef unsigned long long CUdeviceptr;
 typedef struct CUctx_st *CUcontext;
 typedef struct CUstream_st *CUstream;
@@ -11,7 +11,8 @@ typedef struct CUevent_st *CUevent;
 typedef struct { int type, id; } CUmemLocation;
 typedef struct { int srcAccessOrder; CUmemLocation srcLocHint, dstLocHint; unsigned flags; } CUmemcpyAttributes;
 
-enum { CUDA_SUCCESS = 0, CU_MEM_ATTACH_GLOBAL = 1, CU_STREAM_NON_BLOCKING = 1, CU_EVENT_DISABLE_TIMING = 2,
+enum { CUDA_SUCCESS = 0, CUDA_ERROR_OUT_OF_MEMORY = 2, CU_MEM_ATTACH_GLOBAL = 1, CU_STREAM_NON_BLOCKING = 1,
+       CU_EVENT_DISABLE_TIMING = 2,
        CU_MEMHOSTALLOC_DEVICEMAP = 2, CU_STREAM_WAIT_VALUE_GEQ = 0, CU_MEMCPY_SRC_ACCESS_ORDER_STREAM = 1,
        CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL = 2, CU_MEMCPY_SRC_ACCESS_ORDER_ANY = 3 };
 #define CU_STREAM_LEGACY ((CUstream)1)
@@ -28,7 +29,7 @@ enum { CUDA_SUCCESS = 0, CU_MEM_ATTACH_GLOBAL = 1, CU_STREAM_NON_BLOCKING = 1, C
 
 CUresult cuInit(unsigned), cuDriverGetVersion(int *), cuGetErrorName(CUresult, const char **);
 CUresult cuGetProcAddress(const char *, void **, int, uint64_t, CUdriverProcAddressQueryResult *);
-CUresult cuDeviceGet(CUdevice *, int), cuDeviceGetName(char *, int, CUdevice);
+CUresult cuDeviceGetCount(int *), cuDeviceGet(CUdevice *, int), cuDeviceGetName(char *, int, CUdevice);
 CUresult cuDevicePrimaryCtxRetain(CUcontext *, CUdevice), cuCtxSetCurrent(CUcontext), cuCtxSynchronize(void);
 CUresult cuMemAlloc(CUdeviceptr *, size_t), cuMemAllocManaged(CUdeviceptr *, size_t, unsigned);
 CUresult cuMemHostAlloc(void **, size_t, unsigned), cuMemHostRegister(void *, size_t, unsigned);
