@@ -6,7 +6,9 @@ import pytest
 from cubisect.analysis.limits import limits_of
 from cubisect.analysis.summary import analyze
 from cubisect.analysis.threshold import Finding
-from support.frames import SMALL_SPACE, Truth, explore, simulate
+from cubisect.space import Point
+from cubisect.trial import Origin
+from support.frames import SMALL_SPACE, Simulation, Truth, explore, simulate
 from support.truths import BAND, LIMIT, NOTHING, SUBMITTED, TWO
 
 
@@ -45,8 +47,27 @@ def test_everything_goes_into_json_and_names_its_source(truth: Truth) -> None:
     data = json.loads(json.dumps(analysis.to_json(), allow_nan=False))
     assert data["simulated"] is True
     assert data["answer"].startswith("[simulated by sim:test]")
-    assert {"rates", "chance", "thresholds", "monotonicity", "witness", "regions", "envelope", "control"} <= set(data)
+    assert {
+        "rates",
+        "chance",
+        "thresholds",
+        "monotonicity",
+        "witness",
+        "regions",
+        "envelope",
+        "control",
+        "settings",
+    } <= set(data)
     assert all(answer["answer"] for answer in data["answers"])
+
+
+def test_settings_tried_on_purpose_answer_how_often() -> None:
+    simulation = Simulation(LIMIT, SMALL_SPACE, seed=1)
+    for count in (16, 2048) * 6:
+        simulation.run(Point.of({"descriptor_count": count}), origin=Origin.ENQUEUED)
+    how_often = analyze(simulation.frame(), SMALL_SPACE).answers[0]
+    assert how_often.finding is Finding.YES
+    assert how_often.answer.startswith("1 of 2 settings fail; most often descriptor_count 2,048: any failure: 6 of 6")
 
 
 def test_the_same_frame_gives_the_same_analysis() -> None:

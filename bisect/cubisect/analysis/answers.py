@@ -10,6 +10,7 @@ from cubisect.analysis.envelope import Envelope
 from cubisect.analysis.rates import Rates
 from cubisect.analysis.regions import Regions
 from cubisect.analysis.result import Result, amount, percent
+from cubisect.analysis.settings import Settings
 from cubisect.analysis.threshold import MIN_EACH_SIDE, NO_ACCURACY, Candidate, Finding, ThresholdAnswer
 from cubisect.analysis.witness import WitnessVerdict
 
@@ -49,10 +50,11 @@ def open_questions(
     envelope: Envelope,
     control: Control,
     chance: Chance,
+    settings: Settings,
 ) -> tuple[Answer, ...]:
     """Return the answers, in the order in which a reader asks."""
     return (
-        Answer(question="Does it fail, and how often?", finding=_of_rate(rates), sentence=rates.answer),
+        Answer(question="Does it fail, and how often?", finding=_of_rate(rates), sentence=_how_often(rates, settings)),
         *(_limit(name, thresholds, by_chance) for name in LIMITS),
         Answer(
             question="Is it one quantity?",
@@ -81,6 +83,13 @@ def open_questions(
 
 def _of_rate(rates: Rates) -> Finding:
     return Finding.YES if rates.overall.failures or rates.elsewhere else Finding.UNDECIDED
+
+
+def _how_often(rates: Rates, settings: Settings) -> str:
+    """Return the rate over the space, that of the settings tried on purpose, or both."""
+    if not settings.settings:
+        return rates.answer
+    return f"{settings.answer} Over the space, {rates.answer}" if rates.overall.trials else settings.answer
 
 
 def _of_chance(chance: Chance) -> Finding:

@@ -13,6 +13,8 @@ from cubisect.analysis.monotone import Monotonicity, monotonicity
 from cubisect.analysis.rates import Rates, failure_rates
 from cubisect.analysis.regions import Regions, regions
 from cubisect.analysis.result import Result
+from cubisect.analysis.settings import Settings
+from cubisect.analysis.settings import settings as listed_settings
 from cubisect.analysis.threshold import ThresholdAnswer, chancy_thresholds, thresholds
 from cubisect.analysis.witness import WitnessVerdict, witness_strata, witness_verdict
 from cubisect.space import Space
@@ -34,6 +36,7 @@ class Analysis(Result):
     regions: Regions
     envelope: Envelope
     control: Control
+    settings: Settings
     limits: Limits
     answers: tuple[Answer, ...]
 
@@ -64,6 +67,7 @@ def analyze(
     envelope = safe_envelope(frame, bound=bound, confidence=confidence, seed=seed)
     control = control_effect(frame)
     split = chance(frame, seed=seed)
+    settings = listed_settings(frame)
     answers = open_questions(
         rates=rates,
         thresholds=separated,
@@ -73,6 +77,7 @@ def analyze(
         envelope=envelope,
         control=control,
         chance=split,
+        settings=settings,
     )
     return Analysis(
         campaign=str(frame.attrs.get("campaign", "")),
@@ -87,6 +92,7 @@ def analyze(
         regions=found,
         envelope=envelope,
         control=control,
+        settings=settings,
         limits=limits_of(frame),
         answers=answers,
     )

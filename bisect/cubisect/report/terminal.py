@@ -15,6 +15,8 @@ from cubisect.analysis.hang_cost import HangCost, hang_cost
 from cubisect.analysis.levels import Role
 from cubisect.analysis.rates import failure_rates
 from cubisect.analysis.regions import regions
+from cubisect.analysis.result import percent
+from cubisect.analysis.settings import Settings, settings
 from cubisect.analysis.summary import Analysis
 from cubisect.outcome import CrashEvidence, Evidence, Outcome
 from cubisect.store import Campaign, CampaignSummary, TrialRecord
@@ -129,7 +131,10 @@ def campaign_summary(frame: pd.DataFrame, campaign: Campaign) -> RenderableType:
     """Return what a finished campaign showed in a few lines: rates, where it failed, and which command comes next."""
     rows = mapping(frame)
     failures = int(failed(rows).sum())
-    lines = [Text(failure_rates(frame).answer)]
+    rates, listed = failure_rates(frame), settings(frame)
+    lines: list[RenderableType] = [settings_table(listed), Text()] if listed.settings else []
+    if rates.overall.trials or not listed.settings:
+        lines.append(Text(rates.answer))
     if failures >= ENOUGH_FAILURES:
         lines += [Text(f"  {rule.answer}") for rule in regions(frame).rules]
     cost = hang_cost(frame)
@@ -151,8 +156,31 @@ def analysis_view(analysis: Analysis) -> RenderableType:
         table.add_row(
             Text(str(answer.finding), style="bold"), Text.assemble((answer.question, "bold"), "\n", answer.answer)
         )
+    settings = [settings_table(analysis.settings), Text()] if analysis.settings.settings else []
     limits = Text("Limits of this evidence: " + analysis.limits.answer, style="dim")
-    return Group(title, Text(), table, limits)
+    return Group(title, Text(), *settings, table, limits)
+
+
+def settings_table(found: Settings) -> RenderableType:
+    """Return the settings that a campaign tried several times, a row each: outcomes, failure rate, control."""
+    confidence = found.settings[0].rate.interval.confidence
+    table = Table(box=None, padding=(0, 1), header_style="bold")
+    table.add_column("setting", overflow="fold")
+    table.add_column("outcomes", overflow="fold")
+    table.add_column("fails", justify="right", no_wrap=True)
+    table.add_column(f"{percent(confidence)} interval", justify="right", no_wrap=True)
+    table.add_column("copy by copy", justify="right", no_wrap=True)
+    for setting in found.settings:
+        rate = setting.rate
+        by_count = sorted(setting.outcomes.items(), key=lambda item: -item[1])
+        table.add_row(
+            setting.name,
+            counts_text((Outcome(outcome), count) for outcome, count in by_count),
+            f"{rate.failures} of {rate.trials}",
+            f"at most {percent(rate.interval.high)}" if not rate.failures else rate.interval.answer,
+            f"{setting.control_failures} of {setting.controls}" if setting.controls else "–",
+        )
+    return table
 
 
 def isolation_view(result: Isolated, record: TrialRecord) -> RenderableType:
