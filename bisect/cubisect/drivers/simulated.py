@@ -23,8 +23,9 @@ from cubisect.outcome import DriverReport, HangKind, Outcome, Phase
 from cubisect.space import KIB
 from cubisect.trial import Method, TrialSpec
 
-SAMPLE_BYTES, SAMPLE_DESCRIPTORS = 64 * KIB, 64
-"""Most bytes and descriptors that a simulated trial really copies: a point of 4 GiB costs no more than 64 KiB."""
+SAMPLE_BYTES, SAMPLE_DESCRIPTORS = 8 * KIB, 64
+"""Most bytes and descriptors that a simulated trial really copies: a point of 4 GiB costs no more than 8 KiB. More of
+them would only cost page faults, half a millisecond of each trial with 64 KiB."""
 
 NEIGHBOUR_PAUSE_S = 0.01
 """A simulated neighbour has no GPU to load; it only lives, and says so this often."""

@@ -18,7 +18,7 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
@@ -47,13 +47,16 @@ class Birth:
     stacks: int
 
 
-def live(driver: Driver, birth: Birth, server: int) -> NoReturn:
-    """Be a trial process or a neighbour, from birth to death. `server` is the process id of the fork server."""
+def live(driver: Driver, birth: Birth, server: int, output: io.TextIOWrapper) -> NoReturn:
+    """Be a trial process or a neighbour, from birth to death. `server` is the process id of the fork server.
+
+    `output` is the `bounded_output`.
+    """
     code = EXIT_BROKEN
     try:
         if not die_with_parent(server, signal.SIGKILL):
             os._exit(EXIT_ORPHAN)
-        page = _settle(birth)
+        page = _settle(birth, output)
         code = _work(driver, birth.gpu, page)
     except BaseException:  # noqa: BLE001  (nothing may unwind into the loop of the fork server)
         _complain()
@@ -61,7 +64,12 @@ def live(driver: Driver, birth: Birth, server: int) -> NoReturn:
         os._exit(code)
 
 
-def _settle(birth: Birth) -> ProgressPage:
+def bounded_output() -> io.TextIOWrapper:
+    """Return what `print` writes to in a trial process; made before the fork, where it is needed once."""
+    return io.TextIOWrapper(_Bounded(), errors="replace", write_through=True)
+
+
+def _settle(birth: Birth, output: io.TextIOWrapper) -> ProgressPage:
     """Become a session of our own, with only our own descriptors, limits and crash handlers."""
     os.setsid()
     page = ProgressPage(birth.page)
@@ -78,8 +86,7 @@ def _settle(birth: Birth) -> ProgressPage:
     faulthandler.enable(file=STACKS, all_threads=True)
     faulthandler.register(signal.SIGUSR1, file=STACKS, all_threads=True, chain=False)
     page.lend_stack()
-    sys.stdin = open(0, closefd=False)  # noqa: SIM115
-    sys.stdout = sys.stderr = io.TextIOWrapper(_Bounded(), errors="replace", write_through=True)
+    sys.stdout = sys.stderr = output  # standard input is /dev/null, as in the fork server
     return page
 
 
@@ -130,7 +137,7 @@ def _warm_up(driver: Driver, gpu: int) -> str | None:
 
 def _await_request() -> tuple[dict[str, Any] | None, Sequence[int]]:
     """Wait for a trial; None when the harness is gone."""
-    with socket.socket(fileno=os.dup(MAIL)) as mail:
+    with _mail() as mail:
         size = array.array("i").itemsize
         data, ancillary, _, _ = mail.recvmsg(1, socket.CMSG_SPACE(2 * size), socket.MSG_CMSG_CLOEXEC)
     if not data:
@@ -140,6 +147,11 @@ def _await_request() -> tuple[dict[str, Any] | None, Sequence[int]]:
         descriptors.frombytes(raw)
     request: dict[str, Any] = json.loads(wire.read_all(descriptors[0]))
     return request, list(descriptors)
+
+
+def _mail() -> socket.socket:
+    """Return the private socket; told what it is, Python need not ask the kernel."""
+    return socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, fileno=os.dup(MAIL))
 
 
 def _run(driver: Driver, spec: TrialSpec, page: ProgressPage, barrier: RankBarrier | None) -> DriverReport:
@@ -164,8 +176,8 @@ def _be_neighbour(driver: Driver, kind: str, gpu: int, tick: Callable[[], None])
 
 
 def _report(report: DriverReport) -> int:
-    with socket.socket(fileno=os.dup(MAIL)) as mail:
-        mail.send(wire.encode(asdict(report)), socket.MSG_DONTWAIT)
+    with _mail() as mail:
+        mail.send(wire.encode(vars(report)), socket.MSG_DONTWAIT)
     return EXIT_REPORTED
 
 

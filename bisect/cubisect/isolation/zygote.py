@@ -31,7 +31,7 @@ from cubisect.batch import POISON, pattern, verify
 from cubisect.drivers.base import Driver
 from cubisect.errors import BisectError
 from cubisect.isolation import wire
-from cubisect.isolation.child import Birth, live
+from cubisect.isolation.child import Birth, bounded_output, live
 from cubisect.isolation.kernel import adopt_orphans
 from cubisect.isolation.page import ProgressPage
 from cubisect.outcome import DriverReport, Phase
@@ -57,6 +57,7 @@ class Zygote:
         self._control = control
         self._harness = os.pidfd_open(harness)
         self._pid = os.getpid()
+        self._output = bounded_output()
         self._known: dict[int, _Known] = {}  # by pidfd
         self._poll = select.poll()
         self._poll.register(control, select.POLLIN)
@@ -94,7 +95,7 @@ class Zygote:
         birth = Birth(message["gpu"], message["memory"], *descriptors)
         pid = os.fork()
         if pid == 0:
-            live(driver, birth, self._pid)
+            live(driver, birth, self._pid, self._output)
         known = _Known(message["fork"], pid, os.pidfd_open(pid))
         self._known[known.pidfd] = known
         self._poll.register(known.pidfd, select.POLLIN)
