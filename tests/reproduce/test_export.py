@@ -142,6 +142,32 @@ def test_python_program(fault: str, status: int, tmp_path: Path, fake_cuda: Fake
 
 
 def test_python_program_is_left_out_where_it_lacks_something(tmp_path: Path) -> None:
-    exported(tmp_path / "out", point_spec(neighbours=2))
+    exported(tmp_path / "out", point_spec(stream_state="blocked"))
     assert not (tmp_path / "out" / "reproduce.py").exists()
-    assert "cannot show 2 neighbours" in (tmp_path / "out" / "README.md").read_text()
+    assert "cannot show a stream that is blocked" in (tmp_path / "out" / "README.md").read_text()
+
+
+@pytest.mark.parametrize(
+    "kind", ["copies", pytest.param("memsets", marks=pytest.mark.slow), pytest.param("batches", marks=pytest.mark.slow)]
+)
+def test_python_neighbours_work_and_end(kind: str, tmp_path: Path, fake_cuda: FakeCuda) -> None:
+    exported(tmp_path / "out", point_spec(neighbours=2, neighbour_kind=kind, descriptor_count=70))
+    program, log = tmp_path / "out" / "reproduce.py", tmp_path / "log"
+    done = subprocess.run(
+        [sys.executable, program], env=fake_cuda(log=log), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    wanted = {"copies": "copy_async 33554432", "memsets": "memset_async 268435456", "batches": "batch 12080 count=64"}
+    assert log.read_text().count(wanted[kind]) >= 16
+    assert not subprocess.run(["pgrep", "-f", str(program)], capture_output=True, text=True, check=False).stdout
+
+
+def test_python_ranks_submit_together(tmp_path: Path, fake_cuda: FakeCuda) -> None:
+    exported(tmp_path / "out", point_spec(ranks=3, repetition=4))
+    command, log = [sys.executable, str(tmp_path / "out" / "reproduce.py"), "--timeout", "20"], tmp_path / "log"
+    done = subprocess.run(command, env=fake_cuda(log=log, devices=2), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert log.read_text().count("batch 12080 count=60") == 3 * 4
+    failing = subprocess.run(command, env=fake_cuda(fault="segfault:10"), capture_output=True, text=True, check=False)
+    assert failing.returncode == 11, failing.stdout + failing.stderr
+    assert "in rank" in failing.stdout

@@ -4,7 +4,7 @@ import textwrap
 from collections.abc import Sequence
 
 from cubisect.drivers.cuda_submit import ACCESS_ORDERS
-from cubisect.reproduce.c_source import TIMEOUT_S, environment
+from cubisect.reproduce.c_source import NEIGHBOUR_BYTES, TIMEOUT_S, environment
 from cubisect.trial import TrialSpec
 
 STREAMS = {
@@ -16,14 +16,10 @@ STREAMS = {
 
 def unsupported_reason(spec: TrialSpec) -> str | None:
     """Return what of a trial the Python program cannot show, None when it shows all of it."""
-    if spec.ranks > 1:
-        return f"ranks {spec.ranks}"
     if spec.host_memory == "registered_chunks":
         return "host memory registered in chunks"
     if spec.stream_state != "idle":
         return f"a stream that is {spec.stream_state}"
-    if spec.neighbours:
-        return f"{spec.neighbours} neighbours"
     return None if spec.invalid == "none" else f"invalid {spec.invalid}"
 
 
@@ -39,6 +35,8 @@ def python_source(spec: TrialSpec, *, title: str, facts: Sequence[str] = (), tim
         abi=spec.abi, fail_index=spec.abi < 13000, chunk=min(spec.chunk, count), attribute_count=spec.attribute_count,
         per_copy=spec.attrs_layout == "per_copy", access_order=ACCESS_ORDERS[spec.access_order], flags=spec.flags,
         stream=STREAMS[spec.stream], window=1 if spec.sync_between else spec.in_flight,
+        ranks=spec.ranks, rank="rank" if spec.ranks > 1 else "0", neighbours=spec.neighbours,
+        neighbour_kind=spec.neighbour_kind, neighbour_bytes=NEIGHBOUR_BYTES[spec.neighbour_kind],
         overwrite_source=spec.access_order == "during_api_call" and spec.direction[0] == "h",
     )  # fmt: skip
 
