@@ -3,9 +3,10 @@
     python benchmarks/isolation.py [--seconds 6] [--driver sim:null] [--json FILE]
 
 Every way runs the same trial and hands the same report back. Ways: a cold ``python`` per trial with the same imports,
-multiprocessing's forkserver with the same modules preloaded, pebble with one task per process (where it is
-installed), and the product's lanes without and with one spare. Figures: trials per second, median and 99th percentile
-of a trial's time as the caller sees it, and CPU time of the calling process per trial.
+multiprocessing's forkserver with the same modules preloaded, pebble with one task per process and loky with one
+executor per trial (where they are installed: ``pip install pebble loky``), and the product's lanes without and with one
+spare. Figures: trials per second, median and 99th percentile of a trial's time as the caller sees it, and CPU time of
+the calling process per trial. Which faults each way tells truthfully: ``benchmarks/isolation_faults.py``.
 """
 
 import argparse
@@ -110,6 +111,18 @@ def pebble(driver: str) -> Iterator[RunOne]:
         yield lambda spec: _check(pool.schedule(trial_body, args=[driver, spec.to_json()], timeout=DEADLINE_S).result())
 
 
+@contextmanager
+def loky(driver: str) -> Iterator[RunOne]:
+    """Use a loky executor of one worker per trial: it has no other way to give each task a process of its own."""
+    executor_of = importlib.import_module("loky").ProcessPoolExecutor  # optional
+
+    def run_one(spec: TrialSpec) -> None:
+        with executor_of(max_workers=1) as executor:
+            _check(executor.submit(trial_body, driver, spec.to_json()).result(DEADLINE_S))
+
+    yield run_one
+
+
 def lane_with(spares: int) -> Callable[[str], Any]:
     """Return the way of the product, with so many processes ahead."""
 
@@ -137,6 +150,7 @@ WAYS: dict[str, Callable[[str], Any]] = {
     "cold python": cold,
     "mp forkserver": forkserver,
     "pebble": pebble,
+    "loky": loky,
     "lane": lane_with(0),
     "lane, 1 spare": lane_with(1),
 }
@@ -212,8 +226,8 @@ def main() -> None:
     print(f"{'way':<15}{'lanes':>6}{'trials':>8}{'trials/s':>10}{'median ms':>11}{'p99 ms':>9}{'parent CPU ms':>15}")
     found = []
     for name in WAYS:
-        if name == "pebble" and importlib.util.find_spec("pebble") is None:
-            print("pebble         (not installed)")
+        if name in {"pebble", "loky"} and importlib.util.find_spec(name) is None:
+            print(f"{name:<15}(not installed)")
             continue
         for lanes in options.lanes:
             f = measure(name, options.driver, lanes, options.seconds)

@@ -93,6 +93,8 @@ def _settle(birth: Birth, output: io.TextIOWrapper) -> ProgressPage:
 class _Bounded(io.RawIOBase):
     """Standard output that is silently full: printing too much is no error of a trial."""
 
+    name = "<output>"
+
     def writable(self) -> bool:
         return True
 
