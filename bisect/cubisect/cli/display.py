@@ -14,8 +14,9 @@ from rich.text import Text
 from cubisect.analysis.result import percent
 from cubisect.cli.output import say
 from cubisect.outcome import FAILURES
-from cubisect.report.terminal import STYLES
+from cubisect.report.terminal import STYLES, kind_of_batch
 from cubisect.search.campaign import Progress
+from cubisect.space import AXES
 from cubisect.store import TrialRecord
 from cubisect.trial import Method
 
@@ -34,10 +35,12 @@ def duration(seconds: float | None) -> str:
 
 def describe(record: TrialRecord) -> str:
     """Return one line about a trial: number, outcome, where."""
-    spec = record.spec
-    text = f"#{record.number} {record.outcome} at {spec.descriptor_count:,} × {spec.total_bytes:,} B"
-    text += f" × {spec.repetition}, {spec.size_mix} {spec.size_spread:.2f}"
-    return f"{text}, {spec.neighbours} neighbours" if spec.neighbours else text
+    spec, (count, octets) = record.spec, record.batch_size
+    where = f"{count:,} × {octets:,} B × {spec.repetition}, {' '.join(kind_of_batch(spec)).strip()}"
+    for name in ("neighbours", "ranks"):
+        if getattr(spec, name) != AXES[name].default:
+            where += f", {getattr(spec, name)} {name}"
+    return f"#{record.number} {record.outcome} at {where}"
 
 
 class Display:

@@ -20,6 +20,7 @@ from cubisect.analysis.settings import Settings, settings
 from cubisect.analysis.summary import Analysis
 from cubisect.outcome import CrashEvidence, Evidence, Outcome
 from cubisect.store import Campaign, CampaignSummary, TrialRecord
+from cubisect.trial import TrialSpec
 
 STYLES = {
     Outcome.OK: "green",
@@ -85,16 +86,16 @@ def trials_table(records: Sequence[TrialRecord], campaign: Campaign) -> Renderab
     if not records:
         return Text(f"{campaign.name}{mark}: no such trials")
     table = Table(box=None, padding=(0, 1), header_style="bold", title=f"{campaign.name}{mark}", title_justify="left")
-    for name in ("trial", "count", "bytes", "×", "mix", "spread"):
-        table.add_column(name, justify="left" if name == "mix" else "right", no_wrap=True)
-    table.add_column("outcome", no_wrap=True)
+    for name, width in (("trial", 5), ("count", 7), ("bytes", 8), ("×", 1), ("batch", 14)):
+        table.add_column(name, justify="left" if name == "batch" else "right", no_wrap=True, min_width=width)
+    table.add_column("outcome", no_wrap=True, min_width=11)
     table.add_column("purpose", no_wrap=True, overflow="ellipsis")
     table.add_column("s", justify="right", no_wrap=True, min_width=5)
     for record in records:
-        spec = record.spec
+        spec, (count, octets) = record.spec, record.batch_size
         table.add_row(
-            str(record.number), f"{spec.descriptor_count:,}", size(spec.total_bytes), str(spec.repetition),
-            spec.size_mix, f"{spec.size_spread:.2f}", outcome_text(record.outcome), _purpose(record),
+            str(record.number), f"{count:,}", size(octets), str(spec.repetition),
+            " ".join(kind_of_batch(spec)).strip(), outcome_text(record.outcome), _purpose(record),
             f"{record.wall_s:.2f}",
         )  # fmt: skip
     return table
@@ -239,12 +240,20 @@ def _purpose(record: TrialRecord) -> str:
 
 
 def _batch(record: TrialRecord) -> str:
-    spec = record.spec
+    spec, (count, octets) = record.spec, record.batch_size
     how = "one batch call" if spec.method == "batch" else "one copy call per descriptor"
-    return (
-        f"{spec.descriptor_count:,} descriptors, {spec.total_bytes:,} bytes, {spec.repetition} times; "
-        f"{spec.size_mix}, spread {spec.size_spread:.3g}; {how}"
-    )
+    kind, spread = kind_of_batch(spec)
+    sizes = f"{kind}, spread {spread}" if spread else kind
+    return f"{count:,} descriptors, {octets:,} bytes, {spec.repetition} times; {sizes}; {how}"
+
+
+def kind_of_batch(spec: TrialSpec) -> tuple[str, str]:
+    """Return where the sizes come from, and their spread where that is an axis: a mix, a workload, or given rows."""
+    if spec.descriptors is not None:
+        return "given", ""
+    if spec.workload != "none":
+        return spec.workload, ""
+    return spec.size_mix, f"{spec.size_spread:.2f}"
 
 
 def deadline_text(evidence: Evidence, calibration: Mapping[str, float]) -> str:

@@ -115,6 +115,13 @@ class TrialRecord:
         """The trial's name on the command line: ``CAMPAIGN/NUMBER``."""
         return f"{self.campaign}/{self.number}"
 
+    @property
+    def batch_size(self) -> tuple[int, int]:
+        """Descriptors and bytes of the batch as submitted; as planned while a workload's are not known yet."""
+        count = int(self.features.get("submitted_descriptors", 0)) // self.spec.repetition
+        octets = int(self.features.get("submitted_bytes", 0)) // self.spec.repetition
+        return count or self.spec.descriptor_count, octets or self.spec.total_bytes
+
     @cached_property
     def evidence(self) -> Evidence | None:
         """What was seen, None while the trial is running."""
