@@ -115,10 +115,15 @@ def build_batch(point: Point, seed: int) -> Batch:
         from cubisect.workloads import workload_descriptors  # noqa: PLC0415  (workloads build on this module)
 
         return explicit_batch(workload_descriptors(point, seed), point, seed)
-    sizes = _ordered(draw_sizes(point, seed), point.size_order, seed)
+    sizes = batch_sizes(point, seed)
     source, source_extent = _placed(sizes, point, seed, Lane.SOURCE, shuffle=point.layout != "contiguous")
     target, target_extent = _placed(sizes, point, seed, Lane.DESTINATION, shuffle=point.layout == "shuffled_both")
     return Batch(source, target, sizes, source_extent, target_extent, _invalid_index(point, seed, len(sizes)))
+
+
+def batch_sizes(point: Point, seed: int) -> Int64:
+    """Return the sizes alone of the batch of a point without a workload."""
+    return _ordered(draw_sizes(point, seed), point.size_order, seed)
 
 
 def explicit_batch(descriptors: Descriptors, point: Point, seed: int = 0) -> Batch:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cubisect.batch import Batch, Descriptors, build_batch, explicit_batch
+from cubisect.batch import Batch, Descriptors, batch_sizes, build_batch, explicit_batch
 from cubisect.space import Point
 
 
@@ -82,10 +82,11 @@ class TrialSpec(Point):
             return explicit_batch(self.descriptors, self, self.seed)
         return build_batch(self.point, self.seed)
 
-    @property
+    @cached_property
     def sizes(self) -> NDArray[np.int64]:
-        """Descriptor sizes in bytes, in the order of submission."""
-        return self.batch.sizes
+        """Descriptor sizes in bytes, in the order of submission; where they can be drawn, nothing else is built."""
+        drawn = self.descriptors is None and self.workload == "none" and "batch" not in self.__dict__
+        return batch_sizes(self.point, self.seed) if drawn else self.batch.sizes
 
     def to_json(self) -> dict[str, Any]:
         """Return a JSON-able description from which `from_json` builds an equal trial."""
