@@ -15,7 +15,7 @@ from cubisect.errors import UnfitEnvironmentError
 from cubisect.outcome import FAILURES, Outcome
 from cubisect.search.distributions import distributions
 from cubisect.search.plan import kind_of, plan_of, recorded_trial, tell_outcome
-from cubisect.search.recorder import Recorder
+from cubisect.search.recorder import POLL_S, Recorder, told_by
 from cubisect.space import Point
 from cubisect.store import Campaign, Plan, Store, TrialRecord
 from cubisect.trial import BUDGETED, Method, Origin, Purpose, TrialSpec, derive_seed
@@ -23,6 +23,9 @@ from cubisect.trial import BUDGETED, Method, Origin, Purpose, TrialSpec, derive_
 CONTROLS_PER_SIGNATURE = 3
 """Per-descriptor runs of the batch that first showed a signature: enough to see at once whether it is the batch call;
 `bisect control` runs more."""
+
+IDLE_POLL_S = 0.1
+"""With nothing of ours running, how often to see whether the other processes have finished, or are gone."""
 
 FRUITLESS_LIMIT = 25
 """So many inconclusive trials in a row say that this machine cannot run the campaign."""
@@ -49,7 +52,7 @@ class Progress:
 
     def count(self, record: TrialRecord) -> None:
         """Add one finished trial."""
-        outcome = Outcome(record.outcome or Outcome.INCONCLUSIVE)
+        outcome = told_by(record)
         if record.purpose is Purpose.CONTROL:
             self.controls[outcome] += 1
         if record.purpose not in BUDGETED:
@@ -100,7 +103,10 @@ class CampaignLoop:
         self._study_numbers: dict[int, int] = {}  # from the store's trial number to the study's
         self._control_plans: deque[Plan] = deque()
         self._signatures: set[str] = set()
-        self._joined = 0  # finished trials of the campaign that this loop has looked at
+        self._study_size = 0
+        self._joined = 0  # so many of the campaign's finished trials are known here
+        self._behind = True  # other processes have finished more, or may have
+        self._spent = True  # the budget is, or may be
         self._fruitless = 0
         self.progress = Progress(budget=campaign.budget)
         self._restore(enqueue)
@@ -112,22 +118,28 @@ class CampaignLoop:
             UnfitEnvironmentError: the GPU failed its canary, or trial after trial was inconclusive.
             KeyboardInterrupt: passed on, after running trials were given back to the store.
         """
-        started = self._clock()
+        started, record = self._clock(), None
         try:
             while True:
                 self._fill()
-                if not self._recorder.busy():
-                    if not self._store.others_running(self._campaign):
-                        self._join()
-                        return self.progress
-                    self._store.release_lost(self._campaign)  # what a killed process leaves is ours to finish
-                finished = self._recorder.poll()
-                record = None if finished is None else self._finish(*finished)
                 self.progress.elapsed_s = self._clock() - started
-                if self._listener is not None:
+                if self._listener is not None:  # after the lanes have been filled, which need not wait for it
                     self._listener(self.progress, record)
+                if not self._recorder.busy() and self._others_are_done():
+                    self._join()
+                    return self.progress
+                finished = self._recorder.poll(POLL_S if self._recorder.busy() else IDLE_POLL_S)
+                record = None if finished is None else self._finish(*finished)
         finally:
             self._recorder.close()
+
+    def _others_are_done(self) -> bool:
+        """Tell whether no other process runs a trial; what a killed one has left is ours to finish."""
+        self._behind = True
+        if not self._store.others_running(self._campaign):
+            return True
+        self._store.release_lost(self._campaign)
+        return False
 
     # -- asking --------------------------------------------------------------------------------------------------------
 
@@ -140,11 +152,14 @@ class CampaignLoop:
                 return
 
     def _start_search(self) -> bool:
-        if self._store.budget_left(self._campaign) <= 0:
+        if self._spent and self._store.budget_left(self._campaign) <= 0:
             return False
-        self._join()
+        if self._behind:
+            self._join()
         trial = self._study.ask(self._distributions)
-        if not self._recorder.start(self._plan(trial), trial.number):  # others have taken what was left
+        self._study_size = trial.number + 1
+        self._spent = not self._recorder.start(self._plan(trial), trial.number)
+        if self._spent:
             self._study.tell(trial, state=optuna.trial.TrialState.FAIL)
             return False
         self._asked[trial.number] = trial
@@ -172,9 +187,12 @@ class CampaignLoop:
         self.progress.count(record)
         self.progress.seconds_in_trials += record.wall_s
         self.progress.seconds_in_hangs += record.wall_s if record.outcome is Outcome.HANG else 0.0
+        self._behind = self._behind or record.finished != self._joined + 1  # a gap: others have finished some
+        if not self._behind:
+            self._joined += 1
         if study_number is None:
             return record
-        outcome = Outcome(record.outcome or Outcome.INCONCLUSIVE)
+        outcome = told_by(record)
         kind = kind_of(outcome, record.cuda_error)
         tell_outcome(self._study, self._asked.pop(study_number), outcome, cost_s=record.wall_s, kind=kind)
         self._remember(record, study_number)
@@ -188,7 +206,7 @@ class CampaignLoop:
 
     def _plan_controls(self, record: TrialRecord) -> None:
         """Queue per-descriptor runs of the batch that showed a signature for the first time."""
-        if record.signature is None or record.signature in self._signatures:
+        if record.signature is None or record.tainted or record.signature in self._signatures:
             return
         self._signatures.add(record.signature)
         if self._controls:
@@ -219,6 +237,7 @@ class CampaignLoop:
 
     def _join(self) -> None:
         """Add what other processes (or this campaign's earlier ones) have finished to the study."""
+        self._behind = False
         for record in self._store.finished_after(self._campaign, self._joined):
             self._joined = record.finished or self._joined
             if record.owner == self._store.owner or record.tainted:
@@ -228,7 +247,7 @@ class CampaignLoop:
                 self._add(record)
 
     def _add(self, record: TrialRecord) -> None:
-        outcome = Outcome(record.outcome or Outcome.INCONCLUSIVE)
+        outcome = told_by(record)
         frozen = recorded_trial(
             self._space,
             self._space.coordinates(record.spec.point),
@@ -239,7 +258,8 @@ class CampaignLoop:
             cost_s=record.wall_s,
             kind=kind_of(outcome, record.cuda_error),
         )
-        self._remember(record, len(self._study.get_trials(deepcopy=False)))
+        self._remember(record, self._study_size)
         self._study.add_trial(frozen)
+        self._study_size += 1
         if record.signature is not None:
             self._signatures.add(record.signature)

@@ -101,7 +101,7 @@ def run_on(
 ) -> Progress:
     """Run the campaign on an engine, which is closed at the end."""
     store.release_lost(campaign)
-    joined = store.others_running(campaign) > 0
+    joined = not store.take_lead(campaign)
     seed = derive_seed(campaign.seed, "joined", store.owner) if joined else campaign.seed
     enqueued = [] if joined else campaign.settings.get("enqueue", [])
     loop = CampaignLoop(

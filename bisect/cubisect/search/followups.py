@@ -7,9 +7,8 @@ from cubisect.analysis.control import ControlPlan, plan_control
 from cubisect.analysis.factors import Isolated, Isolation, Probe
 from cubisect.analysis.witness import WitnessPair, plan_witness_test
 from cubisect.errors import InputError
-from cubisect.outcome import Outcome
 from cubisect.search.explore import Machine, local_engine
-from cubisect.search.recorder import Recorder
+from cubisect.search.recorder import Recorder, told_by
 from cubisect.search.replays import run_on_machine
 from cubisect.space import AXES, NumericAxis, Point, Range, Value
 from cubisect.store import Campaign, Plan, Store, TrialRecord
@@ -90,7 +89,7 @@ def run_isolation(
             if finished is None:
                 continue
             record, tag = finished
-            isolation.update(running.pop(tag or 0), Outcome(record.outcome or Outcome.INCONCLUSIVE))
+            isolation.update(running.pop(tag or 0), told_by(record))
             if on_record is not None:
                 on_record(record)
     finally:

@@ -2,13 +2,17 @@
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, replace
 
 from cubisect.engines.base import Completed, Engine, Job
-from cubisect.features import batch_features
+from cubisect.errors import StoreError
+from cubisect.features import size_features
 from cubisect.isolation.health import UnfitGpuError
-from cubisect.outcome import classify, signature_of
+from cubisect.outcome import Outcome, classify, signature_of
 from cubisect.store import Campaign, Plan, Result, Store, TrialRecord
+from cubisect.trial import TrialSpec
 
 RETRIES = 2
 """How often a trial is run again after trouble that is not its own (a lost process, a tainted GPU)."""
@@ -22,7 +26,12 @@ class _Running:
     plan: Plan
     tag: int | None
     attempt: int = 0
-    features: Mapping[str, int | float] = field(default_factory=dict)
+    features: Future[dict[str, int | float]] | None = None
+
+
+def told_by(record: TrialRecord) -> Outcome:
+    """Return what a trial says about the API: nothing when it is lost, or its GPU failed the canary afterwards."""
+    return Outcome.INCONCLUSIVE if record.tainted or record.outcome is None else record.outcome
 
 
 class Recorder:
@@ -35,6 +44,7 @@ class Recorder:
         self._store, self._campaign, self._engine = store, campaign, engine
         self._running: dict[int, _Running] = {}
         self._again: deque[_Running] = deque()
+        self._describing = ThreadPoolExecutor(1, thread_name_prefix="describing")
 
     def has_room(self) -> bool:
         """Tell whether another trial can start now."""
@@ -65,7 +75,7 @@ class Recorder:
         if completed is None:
             return None
         running = self._running.pop(completed.key)
-        record = self._record(completed, running.features)
+        record = self._record(completed, {} if running.features is None else running.features.result())
         if (completed.tainted or completed.evidence.infrastructure is not None) and running.attempt < RETRIES:
             self._again.append(replace(running, attempt=running.attempt + 1))
             return None
@@ -74,7 +84,9 @@ class Recorder:
     def close(self) -> None:
         """End what runs; trials that had not finished are given back to the store and count as never run."""
         self._engine.close()
-        self._store.give_back(self._campaign)
+        self._describing.shutdown(wait=False, cancel_futures=True)
+        with suppress(StoreError):  # where the database has failed, another process takes them up later
+            self._store.give_back(self._campaign)
 
     def _begin(self, running: _Running) -> bool:
         record = self._store.begin_trial(self._campaign, running.plan)
@@ -82,8 +94,9 @@ class Recorder:
             return False
         spec = replace(running.plan.spec, number=record.number)
         self._engine.submit(Job(key=record.number, spec=spec))
-        # Building the batch takes as long as a small trial: it is done while the trial runs, in its own process.
-        self._running[record.number] = replace(running, features=batch_features(spec.batch, spec))
+        # Drawing the sizes takes as long as a small trial: it is done beside it, so that no lane waits.
+        features = self._describing.submit(_features_of, spec)
+        self._running[record.number] = replace(running, features=features)
         return True
 
     def _record(self, completed: Completed, features: Mapping[str, int | float]) -> TrialRecord:
@@ -101,6 +114,10 @@ class Recorder:
                 tainted=completed.tainted,
             ),
         )
+
+
+def _features_of(spec: TrialSpec) -> dict[str, int | float]:
+    return size_features(spec.sizes, spec)
 
 
 def run_plans(
