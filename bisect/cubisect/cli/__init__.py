@@ -22,7 +22,8 @@ def run(arguments: list[str]) -> int:
     except BisectError as error:
         return _fail(str(error), error.exit_code)
     except typer.TyperException as error:
-        return _fail(f"{error.format_message().rstrip('.')}; type `bisect --help`", ExitCode.BAD_INPUT)
+        message = error.format_message().rstrip(".")  # none with no arguments at all, when the help was shown
+        return _fail(f"{message}; type `bisect --help`", ExitCode.BAD_INPUT) if message else ExitCode.BAD_INPUT
     except (KeyboardInterrupt, typer.Abort):
         return _fail("interrupted", ExitCode.INTERRUPTED)
     except BrokenPipeError:  # the reader of our output has gone (`bisect trials | head`)

@@ -2,13 +2,15 @@
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cubisect.errors import InputError
 from cubisect.space import Range, Value, axis_named, parse_domain
-from cubisect.store import Store
+
+if TYPE_CHECKING:
+    from cubisect.store import Store
 
 DEFAULT_DATABASE = Path("db/bisect.sqlite")
 
@@ -57,10 +59,12 @@ FailOn = Annotated[
 ]
 
 
-def open_store(url: str, *, create: bool = False) -> Store:
+def open_store(url: str, *, create: bool = False) -> "Store":
     """Open the database; the default one gets its folder made."""
     if create and url == str(DEFAULT_DATABASE):
         DEFAULT_DATABASE.parent.mkdir(exist_ok=True)
+    from cubisect.store import Store  # noqa: PLC0415  (SQLAlchemy takes a quarter of a second, and is not always needed)
+
     return Store.open(url, create=create)
 
 
