@@ -14,7 +14,7 @@ from cubisect.reproduce.rows import contiguous, plainer, without_pieces
 from cubisect.reproduce.shrink import FINAL_RUNS, ShrinkEvent, ShrinkResult, shrink
 from cubisect.space import AXES, NumericAxis, Point
 from cubisect.trial import TrialSpec
-from reproduce.truths import SIGNATURE, TRUTHS, Truth, drawing
+from reproduce.truths import SIGNATURE, TRUTHS, ThisBatch, Truth, drawing
 
 SLACK = 1.5
 
@@ -107,6 +107,30 @@ def test_a_passing_midpoint_hides_nothing_below() -> None:
 
     result = shrink(TrialSpec.at(Point(descriptor_count=16_000)), SIGNATURE, oracle)
     assert 60 <= result.after.descriptors <= SLACK * 60
+
+
+def test_what_hangs_on_the_very_batch_is_cut_down_as_a_list() -> None:
+    """Any axis that is moved draws another batch, which passes; the list itself can lose nearly all of it."""
+    point = Point.of({"descriptor_count": 3000, "total_bytes": 3000 * 3232, "size_mix": "lognormal",
+                      "size_spread": 0.36, "repetition": 5, "neighbours": 2})  # fmt: skip
+    spec = TrialSpec.at(point, seed=4)
+    model = ThisBatch(*(int(size) for size in spec.sizes[700:702]))
+    result = shrink(spec, SIGNATURE, drawing(model, 1))
+    assert result.complete
+    assert (result.after.descriptors, result.after.repetition, result.spec.neighbours) == (2, 1, 0)
+    assert result.trials < 300
+
+
+def test_any_failure_may_be_followed() -> None:
+    def oracle(spec: TrialSpec, times: int) -> Sequence[TrialOutcome]:
+        if spec.descriptor_count >= 5000:
+            return [TrialOutcome(Outcome.CORRUPT, "one")] * times
+        return [
+            TrialOutcome(Outcome.SEGFAULT, "two") if spec.descriptor_count >= 700 else TrialOutcome(Outcome.OK)
+        ] * times
+
+    result = shrink(TrialSpec.at(Point(descriptor_count=20_000)), None, oracle)
+    assert 700 <= result.after.descriptors <= SLACK * 700
 
 
 def test_inconclusive_runs_are_neither_failure_nor_pass() -> None:

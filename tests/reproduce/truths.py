@@ -25,6 +25,20 @@ class TwoSizes:
         return {Outcome.SEGFAULT: 1.0} if small >= 200 and large >= 100 else {}
 
 
+class ThisBatch:
+    """Segfault, always, where two neighbours have the sizes that two have in one batch: other batches pass."""
+
+    name = "this-batch"
+
+    def __init__(self, first: int, second: int) -> None:
+        self.first, self.second = first, second
+
+    def hazards(self, trial: TrialSpec) -> Mapping[Outcome, float]:
+        sizes = trial.sizes
+        hit = ((sizes[:-1] == self.first) & (sizes[1:] == self.second)).any()
+        return {Outcome.SEGFAULT: 1.0} if hit else {}
+
+
 @dataclass(frozen=True)
 class Truth:
     """A model, a point at which it fails, and the axes at their known minimum."""

@@ -21,6 +21,10 @@ Examples:
   bisect shrink 17                    everything: axes, then the list of descriptors
 
   bisect shrink 17 --budget 500       spend less; run it again to go on
+
+  bisect shrink 17 --timeout 3        a hang is told after 3 s: shorter waits
+
+  bisect shrink 17 --any-failure      whatever fails counts, not only this signature
 """
 
 
@@ -31,6 +35,9 @@ def shrink(
     gpus: Annotated[str | None, typer.Option(metavar="0,1", help="GPUs to use.")] = None,
     timeout: Timeout = "auto",
     spares: Annotated[int | None, typer.Option(min=0, help="Processes started ahead.")] = None,
+    any_failure: Annotated[
+        bool, typer.Option("--any-failure", help="A smaller trial may fail in another way.")
+    ] = False,
     db: Database = str(DEFAULT_DATABASE),
     json: Json = False,
 ) -> None:
@@ -49,6 +56,7 @@ def shrink(
             lambda plans: run_plans(recorder, plans),
             budget=budget,
             parallel=engine.lanes,
+            any_failure=any_failure,
             on_event=lambda event: say(console, _line(event, budget)),
         )
     finally:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from cubisect.analysis.rates import Rate, Sample
 from cubisect.analysis.sequential import SequentialTest, SequentialVerdict
-from cubisect.outcome import Outcome
+from cubisect.outcome import FAILURES, Outcome
 from cubisect.space import AXES, Axis, NumericAxis
 from cubisect.store import TrialRecord
 from cubisect.trial import TrialSpec
@@ -86,10 +86,13 @@ class Answer:
 
 
 class Judge:
-    """Runs trials and judges them against one signature. `spent` counts the runs made, `known` those of before too."""
+    """Runs trials and judges them against one signature, or any failure (None).
+
+    `spent` counts the runs made, `known` those of before too.
+    """
 
     def __init__(
-        self, oracle: Oracle, signature: str, *, known: Known, budget: int, parallel: int, error: float, cap: int
+        self, oracle: Oracle, signature: str | None, *, known: Known, budget: int, parallel: int, error: float, cap: int
     ) -> None:
         self._oracle, self._signature, self._known = oracle, signature, known
         self._budget, self._parallel, self._error, self._cap = budget, parallel, error, cap
@@ -131,7 +134,7 @@ class Judge:
                 told += 1
                 silent = silent + 1 if run.outcome is Outcome.INCONCLUSIVE else 0
                 if run.outcome is not Outcome.INCONCLUSIVE:
-                    test.update(fails=run.signature == self._signature)
+                    test.update(fails=self._same(run))
             if test.verdict is not SequentialVerdict.CONTINUE or silent >= INCONCLUSIVE_LIMIT:
                 break
             outcomes += self._run(spec, min(self._parallel, test.most_needed()))
@@ -148,4 +151,7 @@ class Judge:
 
     def _count(self, outcomes: Sequence[TrialOutcome]) -> tuple[int, int]:
         told = [run for run in outcomes if run.outcome is not Outcome.INCONCLUSIVE]
-        return sum(run.signature == self._signature for run in told), len(told)
+        return sum(self._same(run) for run in told), len(told)
+
+    def _same(self, run: TrialOutcome) -> bool:
+        return run.outcome in FAILURES if self._signature is None else run.signature == self._signature

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from cubisect.errors import InputError
-from cubisect.outcome import Outcome
+from cubisect.outcome import FAILURES, Outcome
 from cubisect.reproduce.oracle import TrialOutcome, known_from, spec_key
 from cubisect.reproduce.shrink import DEFAULT_BUDGET, DEFAULT_ERROR, ShrinkEvent, ShrinkResult, shrink
 from cubisect.store import Plan, Store, TrialRecord
@@ -31,12 +31,14 @@ def run_shrink(
     budget: int = DEFAULT_BUDGET,
     parallel: int = 1,
     error: float = DEFAULT_ERROR,
+    any_failure: bool = False,
     on_event: Callable[[ShrinkEvent], None] = lambda _: None,
 ) -> ShrunkTrial:
     """Shrink a failing trial; runs of an earlier shrinking of it are not repeated.
 
     `run` belongs to the trial's own campaign. `budget` counts the runs of this call, `parallel` those asked of `run`
-    at a time, `error` the probability that one test errs.
+    at a time, `error` the probability that one test errs. With `any_failure` a smaller trial counts that fails in
+    another way: one fault of the driver can end as wrong data, an error or a segfault, as chance has it.
 
     Raises:
         InputError: the trial did not fail, or does not fail again.
@@ -56,10 +58,10 @@ def run_shrink(
         return [_told(trial) for trial in run(plans)]
 
     result = shrink(
-        record.spec, record.signature, oracle, known=known_from(earlier), budget=budget, parallel=parallel,
-        error=error, on_event=on_event,
+        record.spec, None if any_failure else record.signature, oracle, known=known_from(earlier), budget=budget,
+        parallel=parallel, error=error, on_event=on_event,
     )  # fmt: skip
-    return ShrunkTrial(result=result, record=_showing(store, record, result.spec))
+    return ShrunkTrial(result=result, record=_showing(store, record, result.spec, any_failure=any_failure))
 
 
 def shrink_trials(store: Store, record: TrialRecord) -> list[TrialRecord]:
@@ -79,14 +81,18 @@ def _told(trial: TrialRecord) -> TrialOutcome:
     return TrialOutcome(trial.outcome, trial.signature)
 
 
-def _showing(store: Store, record: TrialRecord, spec: TrialSpec) -> TrialRecord:
+def _showing(store: Store, record: TrialRecord, spec: TrialSpec, *, any_failure: bool) -> TrialRecord:
     """Return the newest run of `spec` that failed as `record` did; `record` itself where nothing smaller was found."""
+
+    def same(trial: TrialRecord) -> bool:
+        return trial.outcome in FAILURES if any_failure else trial.signature == record.signature
+
     key = spec_key(spec)
     return next(
         (
             trial
             for trial in reversed(shrink_trials(store, record))
-            if trial.signature == record.signature and not trial.tainted and spec_key(trial.spec) == key
+            if same(trial) and not trial.tainted and spec_key(trial.spec) == key
         ),
         record,
     )

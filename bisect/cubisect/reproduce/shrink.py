@@ -3,6 +3,9 @@
 First the axes go to their plainest values, then the explicit list of descriptors is cut down and made regular. On
 every scale several points are tried from the plainest up, and the first that fails is taken: failures need not be
 monotone, so a passing midpoint says nothing about what lies below it.
+
+Moving an axis that shapes the batch draws another batch. Where other batches of the same point pass, the failure hangs
+on this very list of descriptors: then no such axis is moved, and the list itself is cut down.
 """
 
 from collections.abc import Callable, Iterator
@@ -19,13 +22,16 @@ from cubisect.reproduce.moves import Move, moved, moves, plain_values
 from cubisect.reproduce.oracle import LONG_BASELINE, Answer, BudgetSpentError, Judge, Known, Oracle
 from cubisect.reproduce.rows import plainer, without_pieces
 from cubisect.space import AXES, Point, Value
-from cubisect.trial import TrialSpec
+from cubisect.trial import TrialSpec, derive_seed
 
 RUNGS = 4
 """Points tried on a scale before the part between the last passing and the first failing one is looked at alone."""
 
 ROUNDS = 6
 """All moves are tried again so often at most, for one may open the way for another."""
+
+OTHER_BATCHES = 3
+"""Where so many other batches of the same point pass, the failure hangs on the batch."""
 
 FINAL_RUNS = 20
 """Fresh runs by which the rate of the result is measured."""
@@ -113,7 +119,7 @@ class ShrinkEvent:
 
 def shrink(
     spec: TrialSpec,
-    signature: str,
+    signature: str | None,
     oracle: Oracle,
     *,
     known: Known | None = None,
@@ -123,11 +129,11 @@ def shrink(
     cap: int = DEFAULT_CAP,
     on_event: Callable[[ShrinkEvent], None] = lambda _: None,
 ) -> ShrinkResult:
-    """Return the smallest trial found that fails with the signature's key as `spec` does.
+    """Return the smallest trial found that fails as `spec` does.
 
     Args:
         spec: The failing trial.
-        signature: Key of the signature that must stay.
+        signature: Key of the signature that must stay; None takes any failure of the API.
         oracle: Runs a trial so many times.
         known: Outcomes of earlier runs, added to in place; filled from the store, shrinking resumes.
         budget: Runs in all; the last `FINAL_RUNS` of them are kept for measuring the result.
@@ -174,11 +180,11 @@ class _Shrinker:
     def run(self) -> bool:
         """Shrink as far as it goes; tell whether the budget sufficed."""
         try:
+            if self.best.descriptors is None and not self._other_batches_fail():
+                self._try_rows("descriptors", self.best.batch.descriptors, "the list itself, whatever drew it")
+            self._shrink_axes()
             if self.best.descriptors is None:
-                self._shrink_axes()
                 self._round_numbers()
-            else:
-                self._plain_context()
             self._shrink_rows()
         except BudgetSpentError:
             return False
@@ -214,16 +220,26 @@ class _Shrinker:
 
     # -- the axes ------------------------------------------------------------------------------------------------------
 
+    def _other_batches_fail(self) -> bool:
+        """Tell whether any of a few other batches of the same point fails like this one."""
+        seeds = (derive_seed(self.best.seed, "other batch", k) for k in range(OTHER_BATCHES))
+        return any(self._judge.ask(replace(self.best, seed=seed)).fails for seed in seeds)
+
     def _shrink_axes(self) -> None:
         for _ in range(ROUNDS):
             before = self.best
             self._plain_context()
-            for name in [move.name for move in moves(self.best.point)]:
-                move = next((m for m in moves(self.best.point) if m.name == name), None)
+            for name in [move.name for move in self._moves()]:
+                move = next((m for m in self._moves() if m.name == name), None)
                 if move is not None:
                     self._descend(move)
             if self.best == before:
                 return
+
+    def _moves(self) -> list[Move]:
+        """Return the moves that are open: with a list of descriptors, those that leave it alone."""
+        given = self.best.descriptors is not None
+        return [move for move in moves(self.best.point) if not (given and move.name in _SHAPES_THE_BATCH)]
 
     def _plain_context(self) -> None:
         """Set all axes to their plainest values at once, or else one by one."""
@@ -303,6 +319,12 @@ class _Shrinker:
         self._on_event(ShrinkEvent(step=f"{step}: {what}", answer=answer, best=self.best, trials=self._judge.spent))
         return answer.fails
 
+
+_SHAPES_THE_BATCH = frozenset(
+    {"descriptor_count with total_bytes", "descriptor_count", "total_bytes", "size_spread", "size_floor", "size_cap",
+     "alignment", "gap", "scale", "fragmentation"}
+)  # fmt: skip
+"""Moves that say nothing of a trial with a list of descriptors."""
 
 _DESCRIBED = (
     "size_mix", "size_spread", "size_floor", "size_cap", "size_order", "layout", "alignment", "gap", "workload",
