@@ -13,8 +13,9 @@ from sqlalchemy import create_engine, text
 
 from cubisect.errors import StoreError
 from cubisect.store import Store
-from cubisect.store.database import HEAD, _config, open_engine
+from cubisect.store.database import HEAD, open_engine
 from cubisect.store.models import Base
+from cubisect.store.upgrade import _config
 
 
 def at_revision(path: Path, revision: str) -> None:

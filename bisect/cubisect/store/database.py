@@ -5,9 +5,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import alembic.command
-import alembic.config
-import alembic.script
 from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModuleError, OperationalError
@@ -109,52 +106,26 @@ def _begin_sqlite(connection: Connection) -> None:
 def _bring_up_to_date(engine: Engine, shown: str, *, create: bool) -> None:
     with engine.connect() as connection:
         tables = set(inspect(connection).get_table_names())
-        revision = _revision(connection) if "alembic_version" in tables else None
+        revision = revision_of(connection) if "alembic_version" in tables else None
     if revision == HEAD:
         return
     if revision is None and tables:
         raise StoreError(f"{shown}: a database of another program; name another with --db")
     if revision is None and not create:
         raise StoreError(f"{shown}: an empty database; type `bisect explore --db {shown}` to fill it")
-    if revision is not None and revision not in _known_revisions():
+    from cubisect.store import upgrade  # noqa: PLC0415  (Alembic is seldom needed and takes a while to load)
+
+    if revision is not None and revision not in upgrade.known_revisions():
         raise StoreError(
             f"{shown}: its schema is at revision {revision}, newer than {HEAD}, which this program knows; "
             "upgrade cubisect, or name another database with --db"
         )
-    _migrate(engine)
+    upgrade.migrate(engine)
 
 
-def _revision(connection: Connection) -> str | None:
+def revision_of(connection: Connection) -> str | None:
+    """Return the revision of a database's schema."""
     return connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
-
-
-def _config() -> alembic.config.Config:
-    config = alembic.config.Config()
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
-    config.set_main_option("path_separator", "os")
-    return config
-
-
-def _known_revisions() -> set[str]:
-    return {script.revision for script in alembic.script.ScriptDirectory.from_config(_config()).walk_revisions()}
-
-
-def _migrate(engine: Engine) -> None:
-    """Apply the missing revisions; another process may do so at the same moment, so look again under the lock."""
-    if engine.dialect.name == "sqlite":
-        with engine.connect() as connection:
-            raw: Any = connection.connection.driver_connection
-            connection.rollback()
-            raw.execute("PRAGMA journal_mode=WAL")
-    with engine.execution_options(writes=True).begin() as connection:
-        if engine.dialect.name == "postgresql":
-            connection.execute(text("SELECT pg_advisory_xact_lock(49276)"))
-        tables = set(inspect(connection).get_table_names())
-        if "alembic_version" in tables and _revision(connection) == HEAD:
-            return
-        config = _config()
-        config.attributes["connection"] = connection
-        alembic.command.upgrade(config, "head")
 
 
 @contextmanager

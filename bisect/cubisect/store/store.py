@@ -10,9 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
 from sqlalchemy import ColumnElement, Connection, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
@@ -21,12 +20,14 @@ from cubisect.errors import InputError
 from cubisect.outcome import CrashEvidence, Outcome
 from cubisect.store import codec, rows
 from cubisect.store.database import open_engine, telling_trouble
-from cubisect.store.frame import columns_of, frame_of
 from cubisect.store.models import CalibrationRow
 from cubisect.store.owner import is_gone, this_process
 from cubisect.store.records import Campaign, CampaignSummary, NewCampaign, Plan, Result, TrialRecord
 from cubisect.store.rows import CAMPAIGNS, DONE, ENVIRONMENTS, LOST, RUNNING, TRIALS
 from cubisect.trial import Purpose
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 LEASE = timedelta(seconds=120)
 """How long a silent process keeps its running trials, when it cannot be seen to be gone."""
@@ -351,13 +352,17 @@ class Store:
         with self._read() as connection:
             return rows.records_of(connection, campaign, query.order_by(TRIALS.c.finished))
 
-    def frame(self, campaign: Campaign) -> pd.DataFrame:
+    def frame(self, campaign: Campaign) -> "pd.DataFrame":
         """Return every finished trial as a row; the columns are told in ``docs/architecture.md``."""
+        from cubisect.store.frame import frame_of  # noqa: PLC0415  (pandas, which most commands can do without)
+
         with self._read() as connection:
             return frame_of(connection, campaign)
 
-    def columns(self, campaign: Campaign, names: Sequence[str]) -> pd.DataFrame:
+    def columns(self, campaign: Campaign, names: Sequence[str]) -> "pd.DataFrame":
         """Return some columns of `frame`, axes and features among them, in a fraction of the time."""
+        from cubisect.store.frame import columns_of  # noqa: PLC0415  (as above)
+
         with self._read() as connection:
             return columns_of(connection, campaign, names)
 
