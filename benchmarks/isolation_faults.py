@@ -10,6 +10,7 @@ itself in the middle of a task. Needs ``pip install pebble loky``.
 
 import argparse
 import ctypes
+import importlib
 import json
 import multiprocessing
 import os
@@ -22,6 +23,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +77,7 @@ FAULTS: Mapping[str, Fault] = {
     "killed": Fault(lambda: os.kill(os.getpid(), signal.SIGKILL), ("sigkill", "-9", "signal 9")),
     "exit 0": Fault(lambda: os._exit(0), ("exit 0", "exit code 0", "exit_code 0", "exit(0)", "status 0")),
     "exit 3": Fault(lambda: os._exit(3), ("exit 3", "exit code 3", "exit(3)", "status 3")),
-    "sys.exit": Fault(lambda: sys.exit(3), ("systemexit",)),
+    "sys.exit": Fault(lambda: sys.exit(3), ("systemexit", "exit code 3")),
     "spin": Fault(_spin, HANG),
     "sleep": Fault(lambda: time.sleep(120), HANG),
     "stopped": Fault(lambda: os.kill(os.getpid(), signal.SIGSTOP), (*HANG, "stopped")),
@@ -101,10 +103,9 @@ class Pebble:
     """One worker that is replaced after each task."""
 
     def __init__(self) -> None:
-        from pebble import ProcessPool  # noqa: PLC0415  (optional)
-
+        process_pool = importlib.import_module("pebble").ProcessPool  # optional
         context = multiprocessing.get_context("forkserver")
-        self._pool = ProcessPool(max_workers=1, max_tasks=1, context=context)
+        self._pool = process_pool(max_workers=1, max_tasks=1, context=context)
 
     def run(self, name: str) -> str:
         """Return how the task ended."""
@@ -121,9 +122,7 @@ class Loky:
 
     def run(self, name: str) -> str:
         """Return how the task ended."""
-        from loky import ProcessPoolExecutor as Executor  # noqa: PLC0415  (optional)
-
-        executor = Executor(max_workers=1)
+        executor = importlib.import_module("loky").ProcessPoolExecutor(max_workers=1)  # optional
         try:
             return str(executor.submit(task, name).result(DEADLINE_S))
         finally:
@@ -165,12 +164,17 @@ class ForkServer:
         process = context.Process(target=_send, args=(theirs, name))
         process.start()
         theirs.close()
-        process.join(DEADLINE_S)
+        said = "timeout"
+        if wait([ours, process.sentinel], DEADLINE_S):
+            process.join(0.5)
+            said = f"exit code {process.exitcode}"
+        if ours.poll():
+            with suppress(EOFError):
+                said = str(ours.recv())
         if process.exitcode is None:
             process.kill()
             process.join()
-            return "timeout"
-        return str(ours.recv()) if ours.poll() else f"exit code {process.exitcode}"
+        return said
 
     def close(self) -> None:
         """Do nothing: every process has ended."""

@@ -84,6 +84,7 @@ class Fault(IntEnum):
     BAD_JUMP = auto()
     SENT_SEGFAULT = auto()
     SEGFAULT_AFTER_DEEP_CALLS = auto()
+    UNKILLABLE = auto()
 
 
 def trial(fault: Fault, phase: Phase = Phase.SUBMIT, **axes: Any) -> TrialSpec:
@@ -162,6 +163,16 @@ class Hanging(Faulty):
         return super().run(replace(spec, run_seed=Fault.SLEEP if hangs else Fault.NONE, seed=2), progress, barrier)
 
 
+class Unkillable(Faulty):
+    """Ends up in uninterruptible sleep in every batch call."""
+
+    name = "driver:support.faulty:Unkillable"
+
+    def run(self, spec: TrialSpec, progress: Progress, barrier: Barrier | None = None) -> DriverReport:
+        fault = Fault.UNKILLABLE if spec.method is Method.BATCH else Fault.NONE
+        return super().run(replace(spec, run_seed=fault, seed=2), progress, barrier)
+
+
 class DumpsGpuCores(Faulty):
     """Hangs in every batch call, and writes a core when it is asked to, as a real driver does."""
 
@@ -206,6 +217,11 @@ def _stack_overflow() -> None:
 
     compare = compare_type(recurse)
     libc.qsort(data, 4, 4, compare)
+
+
+def _unkillable() -> None:
+    """Ask a file system that never answers: where it is, the test has put into the environment."""
+    Path(os.environ["DEAF_FILES"], "question").stat()
 
 
 def _deep(calls: int) -> None:
@@ -340,6 +356,7 @@ def _server_stop() -> None:
 
 _ACTIONS: Mapping[Fault, Callable[[], Any]] = {
     Fault.SEGFAULT: enact.null_dereference,
+    Fault.UNKILLABLE: _unkillable,
     Fault.BAD_READ: lambda: ctypes.string_at(BAD_READ_AT),
     Fault.BAD_JUMP: ctypes.CFUNCTYPE(None)(BAD_JUMP_AT),
     Fault.SENT_SEGFAULT: lambda: os.kill(os.getpid(), signal.SIGSEGV),

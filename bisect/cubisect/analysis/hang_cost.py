@@ -50,7 +50,7 @@ class HangCost(Result):
 
 def hang_cost(frame: pd.DataFrame) -> HangCost:
     """Return what the hangs among the trials of `frame` cost (columns `outcome`, `wall_s`)."""
-    seconds = frame["wall_s"].astype("Float64").fillna(0.0).to_numpy(dtype=np.float64)
+    seconds = np.asarray(frame["wall_s"].astype("Float64").fillna(0.0), dtype=np.float64)
     hung = is_in(frame["outcome"], [Outcome.HANG])
     ended = ~hung & ~is_in(frame["outcome"], [Outcome.INCONCLUSIVE])
     slowest = float(seconds[ended].max()) if ended.any() else None
