@@ -4,22 +4,19 @@
 """
 
 import math
-import os
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from dataclasses import dataclass, replace
+from typing import Self
 
-from cubisect.isolation.crash import modules_of, place_of
 from cubisect.isolation.deadline import Allowance
 from cubisect.isolation.gpu_core import GpuCores
 from cubisect.isolation.hang import NATIVE_STACK_S, GpuUtilisation, observe, process_state
 from cubisect.isolation.neighbours import NeighbourLostError, Neighbours
-from cubisect.isolation.page import RankBarrier
+from cubisect.isolation.rank import Limit, Rank, assign, together
 from cubisect.isolation.server import ANSWER_LIMIT_S, Child, ForkServer, ServerLostError
-from cubisect.outcome import CrashEvidence, DriverReport, Evidence, HangEvidence, HangKind, ResultState
+from cubisect.outcome import Evidence, HangEvidence, HangKind
 from cubisect.trial import TrialSpec
 
 RANK_GRACE_S = 0.25
@@ -52,58 +49,6 @@ class LaneOptions:
     native_stacks: bool = True
     gpu_cores: GpuCores | None = None
     gpu_utilisation: GpuUtilisation = _unknown_utilisation
-
-
-@dataclass
-class _Rank:
-    """One process of the trial that runs now, and what is known of it so far."""
-
-    number: int
-    child: Child
-    timed_out: bool = False
-    killed: bool = False
-    hang: HangEvidence | None = None
-    result: tuple[ResultState, DriverReport | None] = field(default=(ResultState.MISSING, None))
-
-    @property
-    def running(self) -> bool:
-        return self.child.ended is None
-
-    def ended_badly(self) -> bool:
-        """Tell whether the others need not go on: it died, or it has reported a failure."""
-        if self.child.ended is None:
-            return False
-        self.read_result()
-        state, report = self.result
-        fine = report is not None and not report.cuda_error and report.setup_failed is None
-        return self.child.ended.status != 0 or state is not ResultState.COMPLETE or not fine
-
-    def read_result(self) -> None:
-        """Read what the process reported, once."""
-        if self.result[0] is ResultState.MISSING:
-            self.result = _report_of(*self.child.result())
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Limit:
-    """How long the trial that runs now may take: in all, and each part of it where that is told."""
-
-    started: float
-    deadline_s: float
-    allowance: Allowance | None
-
-    def left_s(self, rank: _Rank, now: float) -> float:
-        """Return what is left to a rank; waiting for the others uses up nothing but the whole trial's time."""
-        page, since_start = rank.child.page, now - self.started
-        left = self.deadline_s - since_start
-        if self.allowance is None or page.waiting:
-            return left
-        return min(left, self.allowance.left_s(page.phase, page.seconds(now), since_start))
-
-    def look_again_s(self, rank: _Rank, now: float) -> float:
-        """Return how long a rank that is not late now cannot be late."""
-        left = self.left_s(rank, now)
-        return left if self.allowance is None else min(left, self.allowance.shortest_after_s(rank.child.page.phase))
 
 
 class Lane:
@@ -142,16 +87,16 @@ class Lane:
         except (ServerLostError, NeighbourLostError) as lost:
             self._abandon()
             return Evidence(infrastructure=str(lost), deadline_s=deadline_s, wall_s=self._clock() - asked)
-        trouble, limit = None, _Limit(started=started, deadline_s=deadline_s, allowance=allowance)
+        trouble, limit = None, Limit(started=started, deadline_s=deadline_s, allowance=allowance)
         try:
             self._attend(ranks, limit)
         except (ServerLostError, NeighbourLostError) as lost:
             trouble = str(lost)
             self._abandon()
-        seen = [self._evidence(rank, limit) for rank in ranks]
+        seen = [rank.evidence(limit, self._server, self._clock()) for rank in ranks]
         for rank in ranks:
             self._forget(rank.child)
-        return _together(seen, trouble, self._clock() - started)
+        return together(seen, trouble, self._clock() - started)
 
     def interrupt(self) -> None:
         """Make `run` return at once, now and from now on, with `infrastructure` said; for any thread to call."""
@@ -172,17 +117,17 @@ class Lane:
 
     # -- starting ------------------------------------------------------------------------------------------------------
 
-    def _start(self, spec: TrialSpec) -> tuple[list[_Rank], float]:
+    def _start(self, spec: TrialSpec) -> tuple[list[Rank], float]:
         """Return the processes of the trial, and when they were told what to do; neighbours are busy by then."""
         server = self._ready_server()
         gpus = self._rank_gpus(spec.ranks)
         assert self._neighbours is not None
         self._neighbours.provide(spec, sorted(set(gpus)))
-        ranks: list[_Rank] = []
+        ranks: list[Rank] = []
         try:
             for number, gpu in enumerate(gpus):
-                ranks.append(_Rank(number, self._process(server, gpu)))
-            _assign(ranks, spec)
+                ranks.append(Rank(number, self._process(server, gpu)))
+            assign(ranks, spec)
             started = self._clock()
             self._provide_spares(server)
             for rank in ranks:
@@ -237,7 +182,7 @@ class Lane:
 
     # -- attending -----------------------------------------------------------------------------------------------------
 
-    def _attend(self, ranks: Sequence[_Rank], limit: _Limit) -> None:
+    def _attend(self, ranks: Sequence[Rank], limit: Limit) -> None:
         """Wait until every rank has ended; when one is late, or has ended badly a while ago, end the others."""
         assert self._server is not None
         assert self._neighbours is not None
@@ -257,7 +202,7 @@ class Lane:
         if self._neighbours is not None and any(rank.timed_out or rank.ended_badly() for rank in ranks):
             self._neighbours.stop()
 
-    def _diagnose(self, late: Sequence[_Rank]) -> None:
+    def _diagnose(self, late: Sequence[Rank]) -> None:
         """Look at what the late ones do. Waiting for the other ranks, and dying, are not their own doing."""
         began = self._clock()
         for rank in late:
@@ -271,7 +216,7 @@ class Lane:
                     gpu_cores=self.options.gpu_cores,
                 )
 
-    def _end(self, late: Sequence[_Rank]) -> None:
+    def _end(self, late: Sequence[Rank]) -> None:
         """Kill and reap. What does not die is left to the kernel, and this lane's fork server with it."""
         assert self._server is not None
         for rank in late:
@@ -285,7 +230,7 @@ class Lane:
         if stuck:
             self._abandon()
 
-    def _await_end(self, late: Sequence[_Rank]) -> None:
+    def _await_end(self, late: Sequence[Rank]) -> None:
         """Wait until all have ended, but not for ever; raise `ServerLostError` when only their deaths go untold."""
         assert self._server is not None
         began = self._clock()
@@ -316,83 +261,3 @@ class Lane:
         child.close()
         if self.options.gpu_cores is not None:
             self.options.gpu_cores.forget(child.pid)
-
-    # -- what was seen -------------------------------------------------------------------------------------------------
-
-    def _evidence(self, rank: _Rank, limit: _Limit) -> Evidence:
-        child, ended = rank.child, rank.child.ended
-        rank.read_result()
-        at = ended.at if ended else self._clock()
-        return Evidence(
-            exit_code=ended.exit_code if ended else None,
-            signal=ended.signal if ended else None,
-            killed_by_us=rank.killed,
-            phase=child.page.phase,
-            repetition=child.page.repetition,
-            result_state=rank.result[0],
-            report=rank.result[1],
-            timed_out=rank.timed_out,
-            deadline_s=limit.deadline_s,
-            allowed_s=limit.allowance.by_part() if limit.allowance else {},
-            hang=rank.hang,
-            crash=_crash_of(child, self._server) if ended and ended.signal and not rank.killed else None,
-            wall_s=at - limit.started,
-            phase_s=child.page.seconds(at),
-            cpu_s=ended.cpu_s if ended else 0.0,
-            max_rss_bytes=ended.max_rss_bytes if ended else 0,
-            stray_processes=ended.strays if ended else 0,
-            output_tail=child.output_tail(),
-            infrastructure=_lost_before_its_trial(child),
-            rank=rank.number,
-        )
-
-
-def _assign(ranks: Sequence[_Rank], spec: TrialSpec) -> None:
-    """Tell each process what to do, and where the line is from which several start together."""
-    barrier = [RankBarrier.new_file()] if len(ranks) > 1 else []
-    for rank in ranks:
-        own = replace(spec, gpu=rank.child.gpu).to_json()
-        request = {"role": "trial", "spec": own, "rank": rank.number, "ranks": len(ranks)}
-        rank.child.assign(request, *barrier)
-    for fd in barrier:
-        os.close(fd)
-
-
-def _together(seen: Sequence[Evidence], trouble: str | None, wall_s: float) -> Evidence:
-    """Return the evidence of the trial: the only rank's own, or that of all, under the one that ended worst."""
-    if len(seen) == 1:
-        return replace(seen[0], infrastructure=trouble or seen[0].infrastructure)
-    first = next((e for e in seen if e.timed_out), None) or min(seen, key=lambda e: (e.killed_by_us, e.phase))
-    return replace(first, ranks=tuple(seen), wall_s=wall_s, infrastructure=trouble or first.infrastructure)
-
-
-def _report_of(state: ResultState, payload: Any) -> tuple[ResultState, DriverReport | None]:
-    """Return the report in a frame; a frame that holds something else is corrupt."""
-    if state is not ResultState.COMPLETE:
-        return state, None
-    with suppress(TypeError):
-        return state, DriverReport(**payload)
-    return ResultState.CORRUPT, None
-
-
-def _crash_of(child: Child, server: ForkServer | None) -> CrashEvidence:
-    """Return what a death by signal left. Modules that the process did not list are where its fork server has them."""
-    stack = child.python_stacks() or None
-    trap = child.page.trap()
-    if trap is None:
-        return CrashEvidence(python_stack=stack)
-    modules = child.page.modules() or (modules_of(server.pid) if server else [])
-    return CrashEvidence(
-        fault_address=trap.address,
-        access=trap.access,
-        instruction=place_of(trap.instruction, modules) or hex(trap.instruction),
-        python_stack=stack,
-    )
-
-
-def _lost_before_its_trial(child: Child) -> str | None:
-    """Return trouble of ours: the process died while it warmed up, before it had read what to do."""
-    if child.ended is None or child.page.taken or child.ended.status == 0:
-        return None
-    how = f"signal {child.ended.signal}" if child.ended.signal else f"status {child.ended.exit_code}"
-    return f"a process died while warming up, before its trial ({how})"
