@@ -35,6 +35,11 @@ def test_the_list_of_commands_imports_none_of_them() -> None:
     assert imported("doctor") == set()
 
 
+def test_a_replay_loads_no_statistics(tmp_path: Path) -> None:
+    assert imported("replay", "--driver", "sim:null", "--db", str(tmp_path / "t.sqlite")) <= {"sqlalchemy", "alembic"}
+    assert imported("show", "1", "--db", str(tmp_path / "t.sqlite")) == {"sqlalchemy"}
+
+
 @pytest.mark.parametrize("listed", LISTED, ids=COMMANDS_IN_ORDER)
 def test_listed_as_it_describes_itself(listed: LazyCommand) -> None:
     assert " ".join(listed.load().help.split("\n\n")[0].split()) == listed.summary

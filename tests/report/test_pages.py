@@ -11,7 +11,8 @@ from cubisect.drivers.fault_models import MODELS
 from cubisect.isolation.resolve import Resolved
 from cubisect.report import plots
 from cubisect.report.pages import Report
-from cubisect.search.explore import Machine, NewRequest, new_campaign, run_on
+from cubisect.search.explore import NewRequest, new_campaign, run_on
+from cubisect.search.machine import Machine
 from cubisect.space import Space
 from cubisect.store import Campaign, Store
 from support.inprocess import InProcessEngine

@@ -12,7 +12,8 @@ from cubisect.errors import UnfitEnvironmentError
 from cubisect.isolation.health import UnfitGpuError
 from cubisect.outcome import Outcome
 from cubisect.search.campaign import CONTROLS_PER_SIGNATURE, FRUITLESS_LIMIT
-from cubisect.search.explore import Machine, run_on
+from cubisect.search.explore import run_on
+from cubisect.search.machine import Machine
 from cubisect.space import Point
 from cubisect.store import Campaign, Store
 from cubisect.trial import BUDGETED, Method, Origin, Purpose

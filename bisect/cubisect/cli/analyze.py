@@ -26,10 +26,10 @@ from cubisect.cli.output import print_json, say
 from cubisect.cli.records import Campaign, Trial
 from cubisect.errors import ExitCode, InputError
 from cubisect.outcome import FAILURES
+from cubisect.report.findings import analysis_view, comparison_table, isolation_view
 from cubisect.report.plots import write_pictures
-from cubisect.report.terminal import analysis_view, comparison_table, isolation_view
-from cubisect.search.explore import Machine
 from cubisect.search.followups import isolation_domains, run_controls, run_isolation, run_witness_test
+from cubisect.search.machine import Machine
 
 ISOLATE_EPILOG = """
 Examples:

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -15,10 +15,12 @@ from cubisect.analysis.result import percent
 from cubisect.cli.output import say
 from cubisect.outcome import FAILURES
 from cubisect.report.terminal import STYLES, kind_of_batch
-from cubisect.search.campaign import Progress
 from cubisect.space import AXES
 from cubisect.store import TrialRecord
 from cubisect.trial import Method
+
+if TYPE_CHECKING:
+    from cubisect.search.campaign import Progress  # Optuna, which a replay can do without
 
 PLAIN_EVERY_S = 10.0
 """Seconds between plain lines; failures are always printed."""
@@ -60,7 +62,7 @@ class Display:
         if self._live:
             self._live.stop()
 
-    def update(self, progress: Progress, record: TrialRecord | None) -> None:
+    def update(self, progress: "Progress", record: TrialRecord | None) -> None:
         """Show where the campaign stands; `record` is the trial that has just ended."""
         if self._live:
             self._live.update(self._panel(progress))
@@ -77,10 +79,10 @@ class Display:
         self._printed_at = self._clock()
         return True
 
-    def _line(self, progress: Progress) -> str:
+    def _line(self, progress: "Progress") -> str:
         return f"  {progress.done}/{progress.budget}  {counts(progress)}  {rate(progress)}"
 
-    def _panel(self, progress: Progress) -> Group:
+    def _panel(self, progress: "Progress") -> Group:
         head = Table.grid(padding=(0, 2))
         head.add_row(
             Text(self._label, style="bold"),
@@ -95,12 +97,12 @@ class Display:
         return Group(head, row, Text(f"  last failure: {last}", style="dim", overflow="ellipsis", no_wrap=True))
 
 
-def counts(progress: Progress) -> str:
+def counts(progress: "Progress") -> str:
     """Return the outcome counts in one line, most frequent first."""
     return ", ".join(f"{outcome} {number}" for outcome, number in progress.outcomes.most_common()) or "nothing yet"
 
 
-def rate(progress: Progress) -> str:
+def rate(progress: "Progress") -> str:
     """Return trials per second, the time left, and how much of the time in trials was spent waiting for hangs."""
     ran = progress.done - progress.done_at_start
     per_second = ran / progress.elapsed_s if progress.elapsed_s else 0.0

@@ -26,16 +26,11 @@ from cubisect.cli.options import (
 )
 from cubisect.cli.output import check_fail_on, parse_fail_on, print_json, say
 from cubisect.errors import ExitCode, InputError
-from cubisect.report.terminal import campaign_summary
+from cubisect.report.findings import campaign_summary
 from cubisect.search.campaign import Progress
 from cubisect.search.campaign_file import CampaignFile, campaign_request, read_campaign_file
-from cubisect.search.explore import (
-    Machine,
-    new_campaign,
-    resolve,
-    resume_campaign,
-    run_campaign,
-)
+from cubisect.search.explore import new_campaign, resume_campaign, run_campaign
+from cubisect.search.machine import Machine, resolve
 from cubisect.store import Campaign, Store
 
 EPILOG = """

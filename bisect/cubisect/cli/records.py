@@ -3,20 +3,23 @@
 import csv
 import sys
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 
-from cubisect.analysis.hang_cost import hang_cost
 from cubisect.cli.options import DEFAULT_DATABASE, Database, Json, open_store
 from cubisect.cli.output import print_json
 from cubisect.errors import InputError, choices
 from cubisect.isolation.calibration import place_of
 from cubisect.outcome import Outcome
 from cubisect.report.terminal import campaigns_table, trial_panel, trials_table
-from cubisect.store import TrialRecord
+from cubisect.store import Campaign as CampaignRecord
+from cubisect.store import Store, TrialRecord
 from cubisect.trial import Purpose
+
+if TYPE_CHECKING:
+    from cubisect.analysis.hang_cost import HangCost
 
 Campaign = Annotated[str | None, typer.Argument(metavar="CAMPAIGN", help="Name of a campaign.  [default: the latest]")]
 Trial = Annotated[str, typer.Argument(metavar="TRIAL", help="CAMPAIGN/NUMBER, or a number within the latest campaign.")]
@@ -70,7 +73,7 @@ def show(trial: Trial, db: Database = str(DEFAULT_DATABASE), json: Json = False)
     record = store.trial(trial)
     campaign = store.campaign(record.campaign)
     calibration = store.calibration(record.driver, place_of(record.gpu or "", campaign.environment))
-    cost = hang_cost(store.frame(campaign)) if record.outcome is Outcome.HANG else None
+    cost = _hang_cost(store, campaign) if record.outcome is Outcome.HANG else None
     if json:
         told = {"evidence": record.evidence_json, "calibration": calibration, "hang_cost": cost and cost.to_json()}
         print_json({**record_json(record), **told})
@@ -101,6 +104,12 @@ def record_json(record: TrialRecord) -> dict[str, Any]:
         "seed": record.spec.seed,
         "point": record.spec.point.values(),
     }
+
+
+def _hang_cost(store: Store, campaign: CampaignRecord) -> "HangCost":
+    from cubisect.analysis.hang_cost import hang_cost  # noqa: PLC0415  (pandas, which only a hang needs)
+
+    return hang_cost(store.frame(campaign))
 
 
 def _parse(text: str | None, kind: Any) -> Any:

@@ -30,7 +30,7 @@ from cubisect.cli.records import record_json
 from cubisect.errors import InputError
 from cubisect.outcome import Outcome
 from cubisect.reproduce.case import read_case
-from cubisect.search.explore import Machine
+from cubisect.search.machine import Machine
 from cubisect.search.replays import Replay, replay_batch
 from cubisect.space import Point, Value
 from cubisect.trial import Method, TrialSpec

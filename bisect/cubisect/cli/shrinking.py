@@ -12,7 +12,7 @@ from cubisect.reproduce.case import Case
 from cubisect.reproduce.diagnose import diagnose as diagnose_case
 from cubisect.reproduce.recorded import run_shrink
 from cubisect.reproduce.shrink import DEFAULT_BUDGET, ShrinkEvent
-from cubisect.search.explore import Machine, local_engine
+from cubisect.search.machine import Machine, local_engine
 from cubisect.search.recorder import Recorder, run_plans
 
 SHRINK_EPILOG = """

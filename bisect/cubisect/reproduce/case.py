@@ -8,17 +8,19 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cubisect import __version__
-from cubisect.analysis.rates import Rate, Sample
 from cubisect.errors import InputError, choices
 from cubisect.outcome import FAILURES, Outcome
 from cubisect.space import Point
-from cubisect.store import TrialRecord
 from cubisect.trial import Method, TrialSpec
+
+if TYPE_CHECKING:  # cold.py reads cases under a debugger, where statistics and a database take many seconds to load
+    from cubisect.analysis.rates import Rate
+    from cubisect.store import TrialRecord
 
 FORMAT, VERSION = "bisect-case", 1
 
@@ -36,8 +38,10 @@ class Tally:
         told = [outcome for outcome in outcomes if outcome not in (None, Outcome.INCONCLUSIVE)]
         return cls(failures=sum(outcome in FAILURES for outcome in told), trials=len(told))
 
-    def rate(self, what: str) -> Rate:
+    def rate(self, what: str) -> "Rate":
         """Return the rate with its interval."""
+        from cubisect.analysis.rates import Rate, Sample  # noqa: PLC0415  (see above)
+
         return Rate.of(what, self.failures, self.trials, Sample.REPLICATES)
 
 
@@ -65,7 +69,7 @@ class Case:
     @classmethod
     def of(
         cls,
-        record: TrialRecord,
+        record: "TrialRecord",
         *,
         environment: Mapping[str, Any],
         batch_runs: Tally | None = None,
@@ -78,7 +82,7 @@ class Case:
         """
         if record.outcome is None:
             raise InputError(f"trial {record.ref} has not finished; type `bisect trials --outcome segfault,hang`")
-        own = {name: getattr(record, name) for name in _SAME_NAMED}
+        own = {f.name: getattr(record, f.name) for f in fields(cls) if f.name != "spec" and hasattr(record, f.name)}
         return cls(
             **{**own, "spec": replace(record.spec, number=0, gpu=0), "reason": record.reason or ""},
             environment=public_environment(environment),
@@ -101,9 +105,6 @@ class Case:
             "format": FORMAT, "version": VERSION, "bisect": __version__, **data, **runs,
             "spec": self.spec.to_json(), "batch": batch_summary(self.spec),
         }  # fmt: skip
-
-
-_SAME_NAMED = tuple(f.name for f in fields(Case) if f.name in TrialRecord.__dataclass_fields__ and f.name != "spec")
 
 
 def batch_summary(spec: TrialSpec) -> dict[str, Any]:

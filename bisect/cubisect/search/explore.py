@@ -3,36 +3,19 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from cubisect.engines.base import Engine
-from cubisect.engines.local import LocalEngine
 from cubisect.errors import InputError
-from cubisect.isolation import LaneOptions
-from cubisect.isolation.gpu_core import GpuCores
-from cubisect.isolation.resolve import Resolved, resolve_driver
+from cubisect.isolation.resolve import Resolved
 from cubisect.search.campaign import CampaignLoop, Listener, Progress
+from cubisect.search.machine import Machine, local_engine
 from cubisect.search.recorder import Recorder
 from cubisect.search.reported import reported_points
 from cubisect.search.samplers import SAMPLERS, make_sampler
 from cubisect.space import Point, Space
 from cubisect.store import Campaign, NewCampaign, Store
 from cubisect.trial import derive_seed
-
-
-@dataclass(frozen=True, kw_only=True)
-class Machine:
-    """Where and how trials run; none of it changes which trials are asked for."""
-
-    lanes: int | None = None
-    gpus: tuple[int, ...] | None = None
-    timeout_s: float | None = None
-    spares: int | None = None
-    memory_limit_bytes: int | None = None
-    controls: bool = True
-    canaries: bool = True
-    gpu_core_folder: Path | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,31 +98,6 @@ def run_on(
         listener=listener,
     )
     return loop.run()
-
-
-def local_engine(campaign: Campaign, machine: Machine, store: Store) -> LocalEngine:
-    """Return lanes on this machine: by default one per GPU, or one per core on a simulated driver.
-
-    What the store knows of calibrations is used, and what is measured goes there.
-    """
-    return LocalEngine(
-        campaign.driver,
-        lanes=machine.lanes,
-        gpus=machine.gpus,
-        timeout_s=machine.timeout_s,
-        canaries=machine.canaries,
-        options=LaneOptions(
-            spares=machine.spares,
-            memory_limit_bytes=machine.memory_limit_bytes,
-            gpu_cores=GpuCores(machine.gpu_core_folder) if machine.gpu_core_folder else None,
-        ),
-        book=store,
-    )
-
-
-def resolve(driver: str) -> Resolved:
-    """Return which driver will be used, and what it runs on; `auto` takes CUDA where there is a device."""
-    return resolve_driver(driver)
 
 
 def check_budget(budget: int) -> None:

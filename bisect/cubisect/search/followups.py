@@ -7,7 +7,7 @@ from cubisect.analysis.control import ControlPlan, plan_control
 from cubisect.analysis.factors import Isolated, Isolation, Probe
 from cubisect.analysis.witness import WitnessPair, plan_witness_test
 from cubisect.errors import InputError
-from cubisect.search.explore import Machine, local_engine
+from cubisect.search.machine import Machine, local_engine
 from cubisect.search.recorder import Recorder, told_by
 from cubisect.search.replays import run_on_machine
 from cubisect.space import AXES, NumericAxis, Point, Range, Value

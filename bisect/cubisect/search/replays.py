@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from cubisect.search.explore import Machine, local_engine, resolve
+from cubisect.search.machine import Machine, local_engine, resolve
 from cubisect.search.recorder import Recorder, run_plans
 from cubisect.space import Space
 from cubisect.store import Campaign, NewCampaign, Plan, Store, TrialRecord
