@@ -7,6 +7,7 @@ from typing import Any
 from cubisect.analysis.chance import Chance
 from cubisect.analysis.control import Control
 from cubisect.analysis.envelope import Envelope
+from cubisect.analysis.needs import Needs
 from cubisect.analysis.rates import Rates
 from cubisect.analysis.regions import Regions
 from cubisect.analysis.result import Result, amount, percent
@@ -51,6 +52,7 @@ def open_questions(
     control: Control,
     chance: Chance,
     settings: Settings,
+    needs: Needs,
 ) -> tuple[Answer, ...]:
     """Return the answers, in the order in which a reader asks."""
     return (
@@ -66,6 +68,11 @@ def open_questions(
             question="Which region?",
             finding=Finding.YES if any(rule.confirmed for rule in regions.rules) else Finding.UNDECIDED,
             sentence=regions.answer,
+        ),
+        Answer(
+            question="What does every failure need?",
+            finding=Finding.YES if needs.confirmed else Finding.UNDECIDED,
+            sentence=needs.answer,
         ),
         Answer(
             question="What is safe?",

@@ -10,6 +10,8 @@ from cubisect.analysis.control import Control, control_effect
 from cubisect.analysis.envelope import BOUND, CONFIDENCE, Envelope, safe_envelope
 from cubisect.analysis.limits import Limits, limits_of
 from cubisect.analysis.monotone import Monotonicity, monotonicity
+from cubisect.analysis.needs import Needs
+from cubisect.analysis.needs import needs as needs_of
 from cubisect.analysis.rates import Rates, failure_rates
 from cubisect.analysis.regions import Regions, regions
 from cubisect.analysis.result import Result
@@ -34,6 +36,7 @@ class Analysis(Result):
     monotonicity: Monotonicity
     witness: WitnessVerdict
     regions: Regions
+    needs: Needs
     envelope: Envelope
     control: Control
     settings: Settings
@@ -64,6 +67,7 @@ def analyze(
     rates = failure_rates(frame)
     verdict = witness_verdict(witness_strata(frame))
     found = regions(frame, seed=seed)
+    needed = needs_of(frame, seed=seed)
     envelope = safe_envelope(frame, bound=bound, confidence=confidence, seed=seed)
     control = control_effect(frame)
     split = chance(frame, seed=seed)
@@ -78,6 +82,7 @@ def analyze(
         control=control,
         chance=split,
         settings=settings,
+        needs=needed,
     )
     return Analysis(
         campaign=str(frame.attrs.get("campaign", "")),
@@ -90,6 +95,7 @@ def analyze(
         monotonicity=monotonicity(frame, space, seed=seed),
         witness=verdict,
         regions=found,
+        needs=needed,
         envelope=envelope,
         control=control,
         settings=settings,
