@@ -1,5 +1,6 @@
 """Opening a database: the right file, at the right revision, with the right settings."""
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -7,7 +8,14 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModuleError, OperationalError
+from sqlalchemy.exc import (
+    ArgumentError,
+    DBAPIError,
+    DisconnectionError,
+    IntegrityError,
+    NoSuchModuleError,
+    OperationalError,
+)
 
 from cubisect.errors import StoreError
 
@@ -16,6 +24,9 @@ HEAD = "0002"
 
 BUSY_TIMEOUT_S = 30.0
 """How long a writer waits for another process; a transaction here takes milliseconds."""
+
+IDLE_S = 5.0
+"""A connection that was not used for so long is tried before it is used again: its server may have been restarted."""
 
 SQLITE_MAGIC = b"SQLite format 3\x00"
 
@@ -81,7 +92,11 @@ def _check_file(path: Path, *, create: bool) -> None:
 def _engine(url: URL) -> Engine:
     try:
         if url.get_backend_name() == "postgresql":
-            return create_engine(url, pool_pre_ping=True)
+            engine = create_engine(url)
+            event.listen(engine, "connect", _configure_postgresql)
+            event.listen(engine, "checkin", _note_idle)
+            event.listen(engine, "checkout", _check_idle)
+            return engine
         engine = create_engine(url, connect_args={"timeout": BUSY_TIMEOUT_S})
     except (NoSuchModuleError, ModuleNotFoundError) as error:
         raise StoreError(f"--db {url.drivername}: {error}; type pip install 'cubisect[postgres]'") from error
@@ -95,6 +110,35 @@ def _configure_sqlite(connection: Any, _record: Any) -> None:
     connection.execute("PRAGMA foreign_keys=ON")
     connection.execute("PRAGMA synchronous=NORMAL")  # with a write-ahead log: a power cut may cost the last commits,
     # a killed process costs nothing
+
+
+def _configure_postgresql(connection: Any, _record: Any) -> None:
+    connection.autocommit = True
+    connection.execute("SET synchronous_commit TO off")  # as above: who waits for the disk holds up the others
+    connection.autocommit = False
+
+
+def _note_idle(_connection: Any, record: Any) -> None:
+    record.info["idle_since"] = time.monotonic()
+
+
+def _check_idle(connection: Any, record: Any, _proxy: Any) -> None:
+    """See whether the server is still there, after a while only: asking costs as much as a statement."""
+    if time.monotonic() - record.info.get("idle_since", time.monotonic()) < IDLE_S:
+        return
+    try:
+        connection.autocommit = True
+        connection.execute("SELECT 1")
+        connection.autocommit = False
+    except connection.OperationalError as error:
+        raise DisconnectionError(str(error)) from error  # the pool makes a new connection
+
+
+def reading(engine: Engine) -> Engine:
+    """Return the engine for reading: on a server each statement by itself, which spares two messages of three."""
+    if engine.dialect.name == "sqlite":
+        return engine
+    return engine.execution_options(isolation_level="AUTOCOMMIT")
 
 
 def _begin_sqlite(connection: Connection) -> None:

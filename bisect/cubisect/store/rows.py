@@ -100,6 +100,13 @@ FINISH = (
 """Complete a trial that is running; no row comes back when it is not."""
 
 
+FINISHED_AFTER = (
+    select(*_SHORT)
+    .where(TRIALS.c.campaign_id == bindparam("of_campaign"), TRIALS.c.finished > bindparam("after"))
+    .order_by(TRIALS.c.finished)
+)
+
+
 def begun_values(campaign: Campaign, plan: Plan, number: int) -> dict[str, Any]:
     """Return the columns of a trial that is about to start, but for its owner and times."""
     spec = plan.spec
@@ -145,14 +152,16 @@ def lock(connection: Connection, campaign: Campaign) -> Mapping[str, Any]:
     return found_by(connection, query)[0]
 
 
-def found_by(connection: Connection, query: Executable) -> list[Mapping[str, Any]]:
+def found_by(connection: Connection, query: Executable, **parameters: Any) -> list[dict[str, Any]]:
     """Return the rows that a query finds, each by the names of its columns."""
-    return [dict(row) for row in connection.execute(query).mappings()]  # `RowMapping` finds a column more slowly
+    result = connection.execute(query, parameters)
+    names = list(result.keys())
+    return [dict(zip(names, row, strict=True)) for row in result]  # `RowMapping` finds a column more slowly
 
 
-def select_trials(campaign: Campaign, *, long: bool = True) -> Select[Any]:
-    """Return a query for the campaign's trials, without `LONG_COLUMNS` where `long` is False."""
-    return select(*(TRIALS.c if long else _SHORT)).where(TRIALS.c.campaign_id == campaign.id)
+def select_trials(campaign: Campaign) -> Select[Any]:
+    """Return a query for the campaign's trials."""
+    return select(TRIALS).where(TRIALS.c.campaign_id == campaign.id)
 
 
 # -- what is kept once ---------------------------------------------------------------------------------------------
@@ -241,8 +250,8 @@ def record_of(row: Mapping[str, Any], campaign: Campaign, descriptors: Descripto
     )
 
 
-def records_of(connection: Connection, campaign: Campaign, query: Select[Any]) -> list[TrialRecord]:
-    """Return the records of the rows that `query` (from `select_trials`) finds."""
-    rows = found_by(connection, query)
+def records_of(connection: Connection, campaign: Campaign, query: Select[Any], **parameters: Any) -> list[TrialRecord]:
+    """Return the records of the trials that a query finds."""
+    rows = found_by(connection, query, **parameters)
     explicit = descriptors_of(connection, (row["batch_digest"] for row in rows))
     return [record_of(row, campaign, explicit.get(row["batch_digest"])) for row in rows]

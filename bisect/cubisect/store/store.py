@@ -19,7 +19,7 @@ from sqlalchemy.orm import Session
 from cubisect.errors import InputError
 from cubisect.outcome import CrashEvidence, Outcome
 from cubisect.store import codec, rows
-from cubisect.store.database import open_engine, telling_trouble
+from cubisect.store.database import open_engine, reading, telling_trouble
 from cubisect.store.models import CalibrationRow
 from cubisect.store.owner import is_gone, this_process
 from cubisect.store.records import Campaign, CampaignSummary, NewCampaign, Plan, Result, TrialRecord
@@ -59,6 +59,7 @@ class Store:
         self.url, self.owner, self._now, self._clock = url, owner, now, clock
         self.engine = open_engine(url, create=create)
         self._writing = self.engine.execution_options(writes=True)
+        self._reading = reading(self.engine)
         self._beat_at = clock()
 
     @classmethod
@@ -348,9 +349,8 @@ class Store:
 
         Their evidence and features are left out: a search reads every trial of the campaign here.
         """
-        query = rows.select_trials(campaign, long=False).where(TRIALS.c.finished > finished)
         with self._read() as connection:
-            return rows.records_of(connection, campaign, query.order_by(TRIALS.c.finished))
+            return rows.records_of(connection, campaign, rows.FINISHED_AFTER, of_campaign=campaign.id, after=finished)
 
     def frame(self, campaign: Campaign) -> "pd.DataFrame":
         """Return every finished trial as a row; the columns are told in ``docs/architecture.md``."""
@@ -384,7 +384,7 @@ class Store:
 
     @contextmanager
     def _read(self) -> Iterator[Connection]:
-        with telling_trouble(self.engine, "read"), self.engine.connect() as connection:
+        with telling_trouble(self.engine, "read"), self._reading.connect() as connection:
             yield connection
 
     @contextmanager
