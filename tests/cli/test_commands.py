@@ -96,6 +96,17 @@ def test_a_smaller_trial_a_case_and_its_replay(
     assert own["outcomes"] == {"ok": 1}
 
 
+def test_a_preset_is_run_with_new_batches_and_its_control(database: str, capsys: pytest.CaptureFixture[str]) -> None:
+    preset = ["replay", "--preset", "vllm-49276-tp2", "--driver", "sim:vllm-49276", "--fix", "ranks=1", "--times", "2"]
+    replayed = told([*preset, "--resample", "--control"], database, capsys)
+    assert replayed["by_method"] == {"batch": {"segfault": 2}, "percopy": {"ok": 2}}
+    seeds = [trial["seed"] for trial in replayed["trials"]]
+    assert (seeds[0], seeds[2]) == (seeds[1], seeds[3])
+    assert seeds[0] != seeds[2]
+    assert run([*preset, "--method", "percopy", "--control", "--db", database]) == ExitCode.BAD_INPUT
+    assert "--method percopy" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("name", ["r.html", "r.md"])
 def test_a_report_says_that_it_is_simulated(
     name: str, database: str, failing: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -42,6 +42,8 @@ def describe(record: TrialRecord) -> str:
     for name in ("neighbours", "ranks"):
         if getattr(spec, name) != AXES[name].default:
             where += f", {getattr(spec, name)} {name}"
+    if spec.method is Method.PERCOPY:
+        where += ", one copy per descriptor"
     return f"#{record.number} {record.outcome} at {where}"
 
 
@@ -119,7 +121,6 @@ def run_line(console: Console, *, total: int) -> Callable[[TrialRecord], None]:
         nonlocal done
         done += 1
         left = (time.monotonic() - start) / done * max(total - done, 0)
-        how = "" if record.spec.method is Method.BATCH else ", one copy per descriptor"
-        say(console, f"  {done}/{total}, {duration(left)} left  {describe(record)}{how}")
+        say(console, f"  {done}/{total}, {duration(left)} left  {describe(record)}")
 
     return listen

@@ -33,6 +33,7 @@ from cubisect.reproduce.case import read_case
 from cubisect.search.machine import Machine
 from cubisect.search.replays import Replay, replay_batch
 from cubisect.space import Point, Value
+from cubisect.store import TrialRecord
 from cubisect.trial import Method, TrialSpec
 from cubisect.workloads import WORKLOADS, preset_point, read_batch_file
 
@@ -45,10 +46,14 @@ Examples:
 
   bisect replay --fix invalid=zero_size              a point of your own
 
-  bisect replay --preset vllm-49276-tp2 --fix neighbours=1 --times 20
+  bisect replay --preset vllm-49276-tp4 --fix fragmentation=1 --times 20 --resample --control
 
   bisect replay --batch rows.json --method percopy   your own descriptors, as the control
 """
+
+
+WAYS = {Method.BATCH: "one batch call", Method.PERCOPY: "one copy call per descriptor"}
+"""How people call the two ways of submitting a batch."""
 
 
 def replay(
@@ -63,6 +68,8 @@ def replay(
     ] = None,
     method: Annotated[Method | None, typer.Option(help="One batch call, or one copy call per descriptor.")] = None,
     seed: Annotated[int | None, typer.Option(help="Draw another batch of the same point.")] = None,
+    resample: Annotated[bool, typer.Option("--resample", help="Draw another batch for every run.")] = False,
+    control: Annotated[bool, typer.Option("--control", help="Run each batch as one copy per descriptor too.")] = False,
     driver: Annotated[str | None, typer.Option(help="auto, cuda or sim:…  [default: the trial's own, or auto]")] = None,
     gpus: Annotated[str | None, typer.Option(metavar="0,1", help="GPUs to use.")] = None,
     timeout: Timeout = "auto",
@@ -81,6 +88,11 @@ def replay(
         request = replace(request, spec=replace(request.spec, method=method))
     if driver is not None:
         request = replace(request, driver=driver)
+    if control and request.spec.method is Method.PERCOPY:
+        raise InputError("--control runs the batch call and its control; leave out --method percopy")
+    if resample and request.spec.descriptors is not None:
+        raise InputError("--resample draws new batches, and this one is a given list; leave out --resample")
+    request = replace(request, resample=resample, control=control)
     console = Console(stderr=json)
     machine = Machine(
         lanes=1,
@@ -97,12 +109,19 @@ def replay(
         on_note=lambda note: say(console, note, style="bold"),
         on_record=lambda record: say(console, f"{describe(record)}: {record.reason}"),
     )
-    tally = Counter(Outcome(record.outcome or Outcome.INCONCLUSIVE) for record in records)
+    tallies = {way: Counter(_outcome(r) for r in records if r.spec.method is way) for way in Method}
     if json:
-        print_json({"outcomes": dict(tally), "trials": [record_json(record) for record in records]})
-    elif times > 1:
-        say(console, ", ".join(f"{outcome} {count}" for outcome, count in tally.most_common()))
-    check_fail_on(outcomes, tally)
+        print_json({
+            "outcomes": dict(sum(tallies.values(), Counter())),
+            "by_method": {str(way): dict(tally) for way, tally in tallies.items()},
+            "trials": [record_json(record) for record in records],
+        })  # fmt: skip
+    elif times > 1 or control:
+        for way, tally in tallies.items():
+            counts = ", ".join(f"{outcome} {count}" for outcome, count in tally.most_common())
+            if counts:
+                say(console, f"{WAYS[way]}: {counts}")
+    check_fail_on(outcomes, tallies[Method.BATCH] or tallies[Method.PERCOPY])
 
 
 def presets(json: Json = False) -> None:
@@ -126,6 +145,10 @@ def presets(json: Json = False) -> None:
     for workload in WORKLOADS.values():
         table.add_row(workload.name, workload.summary)
     Console().print(table)
+
+
+def _outcome(record: TrialRecord) -> Outcome:
+    return Outcome(record.outcome or Outcome.INCONCLUSIVE)
 
 
 def _request(db: str, what: str | None, fix: list[str] | None, preset: str | None, batch: Path | None) -> Replay:

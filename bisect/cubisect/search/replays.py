@@ -1,6 +1,6 @@
 """Running chosen batches outside a search: replays, controls, and the probes of `isolate`, `shrink` and `analyze`."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -8,16 +8,22 @@ from cubisect.search.machine import Machine, local_engine, resolve
 from cubisect.search.recorder import Recorder, run_plans
 from cubisect.space import Space
 from cubisect.store import Campaign, NewCampaign, Plan, Store, TrialRecord
-from cubisect.trial import Purpose, TrialSpec, derive_seed
+from cubisect.trial import Method, Purpose, TrialSpec, derive_seed
 
 
 @dataclass(frozen=True, kw_only=True)
 class Replay:
-    """A batch to run again. A recorded `parent` gets the runs into its own campaign."""
+    """A batch to run again. A recorded `parent` gets the runs into its own campaign.
+
+    With `resample` every run draws another batch of the same point; with `control` every batch is run as ordered copies
+    of its descriptors too.
+    """
 
     spec: TrialSpec
     driver: str = "auto"
     parent: TrialRecord | None = None
+    resample: bool = False
+    control: bool = False
 
 
 def replay_batch(
@@ -29,10 +35,10 @@ def replay_batch(
     on_note: Callable[[str], None],
     on_record: Callable[[TrialRecord], None],
 ) -> list[TrialRecord]:
-    """Run the batch `times` times, each in a fresh process, and return the records."""
+    """Run the batch `times` times, each in a fresh process, and return the records; controls are in between."""
     campaign = _campaign(store, request, on_note)
     parent = request.parent if request.parent and request.parent.campaign == campaign.name else None
-    plans = repeat_plans(request.spec, times, purpose=Purpose.REPLAY, parent=parent)
+    plans = list(_plans(request, times, parent))
     return run_on_machine(store, campaign, plans, machine, on_record)
 
 
@@ -51,18 +57,18 @@ def run_on_machine(
         recorder.close()
 
 
-def repeat_plans(spec: TrialSpec, times: int, *, purpose: Purpose, parent: TrialRecord | None) -> list[Plan]:
-    """Return `times` plans of the same batch; each run has its own chance."""
+def _plans(request: Replay, times: int, parent: TrialRecord | None) -> Iterator[Plan]:
+    """Yield the runs; each has its own chance."""
     start = datetime.now(UTC).isoformat()
-    return [
-        Plan(
-            spec=replace(spec, run_seed=derive_seed(spec.seed, purpose, start, run)),
-            purpose=purpose,
-            origin=None,
-            parent=None if parent is None else parent.number,
-        )
-        for run in range(times)
-    ]
+    number = None if parent is None else parent.number
+    for run in range(times):
+        spec = replace(request.spec, run_seed=derive_seed(request.spec.seed, Purpose.REPLAY, start, run))
+        if request.resample:
+            spec = replace(spec, seed=derive_seed(spec.seed, "resample", start, run), descriptors=None)
+        yield Plan(spec=spec, purpose=Purpose.REPLAY, parent=number)
+        if request.control:
+            control = replace(spec, method=Method.PERCOPY)
+            yield Plan(spec=control, purpose=Purpose.REPLAY, parent=number)
 
 
 def _campaign(store: Store, request: Replay, on_note: Callable[[str], None]) -> Campaign:
