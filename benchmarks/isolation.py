@@ -1,6 +1,6 @@
 """One fresh process per trial: what each way costs, side by side in one run.
 
-    python benchmarks/isolation.py [--seconds 6] [--driver sim:null] [--json FILE]
+    python benchmarks/isolation.py [--seconds 6] [--driver sim:null] [--ways lane "cold python"] [--json FILE]
 
 Every way runs the same trial and hands the same report back. Ways: a cold ``python`` per trial with the same imports,
 multiprocessing's forkserver with the same modules preloaded, pebble with one task per process and loky with one
@@ -215,6 +215,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=6.0, help="time per way and number of lanes")
     parser.add_argument("--driver", default="sim:null")
     parser.add_argument("--lanes", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--ways", nargs="+", choices=list(WAYS), default=list(WAYS), metavar="WAY")
     parser.add_argument("--json", type=Path, help="write the figures to this file too")
     parser.add_argument("--cold-child", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -225,7 +226,7 @@ def main() -> None:
     print(f"load before: {os.getloadavg()[0]:.2f} on {os.cpu_count()} cores; driver {options.driver}")
     print(f"{'way':<15}{'lanes':>6}{'trials':>8}{'trials/s':>10}{'median ms':>11}{'p99 ms':>9}{'parent CPU ms':>15}")
     found = []
-    for name in WAYS:
+    for name in options.ways:
         if name in {"pebble", "loky"} and importlib.util.find_spec(name) is None:
             print(f"{name:<15}(not installed)")
             continue
