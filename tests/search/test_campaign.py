@@ -14,6 +14,7 @@ from cubisect.outcome import Outcome
 from cubisect.search.campaign import CONTROLS_PER_SIGNATURE, FRUITLESS_LIMIT
 from cubisect.search.explore import run_on
 from cubisect.search.machine import Machine
+from cubisect.search.recorder import RETRIES
 from cubisect.space import Point
 from cubisect.store import Campaign, Store
 from cubisect.trial import BUDGETED, Method, Origin, Purpose
@@ -153,6 +154,24 @@ def test_a_gpu_that_fails_its_canary_taints_what_it_ran(store: Store) -> None:
     tainted = [record.number for record in store.trials(chosen) if record.tainted]
     assert tainted == ran[1:3]
     assert store.budget_left(chosen) == 19
+
+
+def test_a_trial_that_stays_tainted_tells_nothing(store: Store) -> None:
+    chosen = campaign(store, "everything", 12)
+    tainted: set[int] = set()
+
+    def taints(completed: Completed) -> Completed:
+        if not tainted or completed.spec.seed in tainted:
+            tainted.add(completed.spec.seed)
+            return replace(completed, evidence=enacted(Outcome.SEGFAULT), tainted=True)
+        return replace(completed, evidence=enacted(Outcome.OK))
+
+    progress = run_on(store, chosen, InProcessEngine(MODELS["null"](), disturb=taints), Machine())
+    assert sum(record.tainted for record in store.trials(chosen)) == 1 + RETRIES
+    assert progress.done == 12
+    assert progress.outcomes == {Outcome.OK: 12, Outcome.INCONCLUSIVE: 1}
+    assert not progress.controls
+    assert not progress.signatures
 
 
 def test_joined_processes_see_each_other_and_share_the_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,8 @@ from cubisect.features import FEATURES, batch_features
 from cubisect.outcome import CrashEvidence, Evidence, Outcome, Phase, classify, signature_of
 from cubisect.space import AXES, Point
 from cubisect.store import Campaign, Plan, Result, Store, TrialRecord
+from cubisect.store.owner import this_process
+from cubisect.store.store import HEARTBEAT_S, LEASE
 from cubisect.trial import Method, Origin, Purpose, TrialSpec
 from support.campaigns import new_campaign
 from support.inprocess import enacted
@@ -132,6 +134,55 @@ def test_a_lease_runs_out(url: str) -> None:
         store.close()
 
 
+def test_a_heartbeat_renews_the_lease_now_and_then(url: str) -> None:
+    now, seconds = [datetime(2026, 1, 1, tzinfo=UTC)], [0.0]
+    busy = Store.open(url, create=True, now=lambda: now[0], clock=lambda: seconds[0], owner="otherboot:1:1")
+    watching = Store.open(url, now=lambda: now[0])
+    campaign = busy.create_campaign(new_campaign("c", 5))
+    busy.begin_trial(campaign, plan())
+
+    def pass_(time_s: float) -> None:
+        now[0] += timedelta(seconds=time_s)
+        seconds[0] += time_s
+
+    pass_(HEARTBEAT_S / 2)
+    busy.heartbeat(campaign)  # too early to be worth a transaction
+    pass_(LEASE.total_seconds() - 1.0)
+    busy.heartbeat(campaign)
+    pass_(LEASE.total_seconds() - 1.0)
+    assert watching.release_lost(campaign) == 0, "it was renewed"
+    pass_(2.0)
+    assert watching.release_lost(campaign) == 1
+    for store in (busy, watching):
+        store.close()
+
+
+def test_one_of_those_that_have_joined_leads(url: str) -> None:
+    now, seconds = [datetime(2026, 1, 1, tzinfo=UTC)], [0.0]
+
+    def open_as(owner: str) -> Store:
+        return Store.open(url, create=True, now=lambda: now[0], clock=lambda: seconds[0], owner=owner)
+
+    first, second, gone = open_as("boot1:1:1"), open_as("boot2:2:2"), open_as(f"{this_process().split(':')[0]}:1:no")
+    campaign = first.create_campaign(new_campaign("c", 5))
+    assert gone.take_lead(campaign)
+    assert first.take_lead(campaign), "a process of this machine that has ended leads nothing"
+    assert not second.take_lead(campaign)
+    assert first.take_lead(campaign), "it leads already"
+    now[0] += LEASE - timedelta(seconds=1)
+    seconds[0] += HEARTBEAT_S
+    first.heartbeat(campaign)
+    now[0] += timedelta(seconds=2)
+    assert not second.take_lead(campaign), "a heartbeat renews it"
+    first.give_back(campaign)
+    assert second.take_lead(campaign)
+    now[0] += LEASE + timedelta(seconds=1)
+    assert first.take_lead(campaign), "the second has been silent for a lease"
+    assert dict(first.campaign("c").settings)["enqueue"] == []
+    for store in (first, second, gone):
+        store.close()
+
+
 def test_a_process_of_this_machine_that_is_gone_loses_its_trials_at_once(url: str) -> None:
     store = Store.open(url, create=True)
     campaign = store.create_campaign(new_campaign("c", 5))
@@ -205,6 +256,7 @@ def test_campaigns_are_listed_with_their_counts(store: Store, campaign: Campaign
     ran(store, campaign, Outcome.OK)
     ran(store, campaign, Outcome.HANG)
     ran(store, campaign, Outcome.OK, purpose=Purpose.CONTROL)
+    ran(store, campaign, Outcome.SEGFAULT, method=Method.PERCOPY)  # a search trial of the control says nothing here
     store.create_campaign(new_campaign("later", 3))
     later, first = store.campaigns()
     assert (later.name, later.done) == ("later", 0)

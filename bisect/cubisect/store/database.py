@@ -114,7 +114,8 @@ def _configure_sqlite(connection: Any, _record: Any) -> None:
 
 def _configure_postgresql(connection: Any, _record: Any) -> None:
     connection.autocommit = True
-    connection.execute("SET synchronous_commit TO off")  # as above: who waits for the disk holds up the others
+    connection.execute("SET synchronous_commit TO off")  # a server that crashes may lose the last half second, a
+    # killed process loses nothing; who waits for the disk would hold up all that have joined. See `wait_for_disk`.
     connection.autocommit = False
 
 
@@ -132,6 +133,12 @@ def _check_idle(connection: Any, record: Any, _proxy: Any) -> None:
         connection.autocommit = False
     except connection.OperationalError as error:
         raise DisconnectionError(str(error)) from error  # the pool makes a new connection
+
+
+def wait_for_disk(connection: Connection) -> None:
+    """Let the commit of this transaction wait until it is on the server's disk."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("SET LOCAL synchronous_commit TO on"))
 
 
 def reading(engine: Engine) -> Engine:
@@ -190,6 +197,8 @@ _ADVICE = (
     ("locked", "end the program that holds it"),
     ("disk I/O", "see that its disk is sound"),
     ("malformed", "restore it from a copy"),
+    ("no such table", "name another database with --db"),
+    ("does not exist", "name another database with --db"),
 )
 """What to do, by what the database says."""
 

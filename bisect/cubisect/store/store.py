@@ -19,7 +19,7 @@ from sqlalchemy.orm import Session
 from cubisect.errors import InputError
 from cubisect.outcome import CrashEvidence, Outcome
 from cubisect.store import codec, rows
-from cubisect.store.database import open_engine, reading, telling_trouble
+from cubisect.store.database import open_engine, reading, telling_trouble, wait_for_disk
 from cubisect.store.models import CalibrationRow
 from cubisect.store.owner import is_gone, this_process
 from cubisect.store.records import Campaign, CampaignSummary, NewCampaign, Plan, Result, TrialRecord
@@ -95,6 +95,7 @@ class Store:
             raise InputError(f"campaign name {new.name!r}: use letters, digits and dashes, not digits alone, no slash")
         try:
             with self._write() as connection:
+                wait_for_disk(connection)
                 values = {
                     "name": new.name, "driver": new.driver, "simulated": new.simulated, "seed": new.seed,
                     "space": new.space.to_json(), "sampler": new.sampler, "budget": new.budget,
@@ -147,6 +148,7 @@ class Store:
             InputError: more trials than that are recorded already.
         """
         with self._write() as connection:
+            wait_for_disk(connection)
             claimed = rows.lock(connection, campaign)["claimed"]
             if budget < claimed:
                 raise InputError(f"--budget {budget}: {campaign.name} has {claimed} trials already; give more")
@@ -214,6 +216,7 @@ class Store:
         """
         of_trial = TRIALS.c.campaign_id == campaign.id, TRIALS.c.number == number
         with self._write() as connection:
+            wait_for_disk(connection)
             rows.lock(connection, campaign)
             found = connection.execute(select(TRIALS.c.evidence).where(*of_trial)).scalar_one()
             evidence = codec.evidence_from_json(found or {})
@@ -229,6 +232,7 @@ class Store:
         )  # fmt: skip
         marked = update(TRIALS).where(*chosen).values(tainted=True)
         with self._write() as connection:
+            wait_for_disk(connection)
             rows.lock(connection, campaign)
             found = connection.execute(marked.returning(TRIALS.c.purpose, TRIALS.c.method, TRIALS.c.outcome)).all()
             told = [row for row in found if row.outcome != Outcome.INCONCLUSIVE]

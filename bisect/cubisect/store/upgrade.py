@@ -8,7 +8,7 @@ import alembic.config
 import alembic.script
 from sqlalchemy import Engine, inspect, text
 
-from cubisect.store.database import HEAD, revision_of
+from cubisect.store.database import HEAD, revision_of, wait_for_disk
 
 
 def _config() -> alembic.config.Config:
@@ -33,6 +33,7 @@ def migrate(engine: Engine) -> None:
     with engine.execution_options(writes=True).begin() as connection:
         if engine.dialect.name == "postgresql":
             connection.execute(text("SELECT pg_advisory_xact_lock(49276)"))
+            wait_for_disk(connection)
         tables = set(inspect(connection).get_table_names())
         if "alembic_version" in tables and revision_of(connection) == HEAD:
             return
