@@ -109,6 +109,36 @@ def test_calibrations_of_another_environment_are_measured_again(
     assert len(book.pages) == 2
 
 
+FOUR_GPUS = {"devices": [{"index": index, "uuid": f"GPU-{index}"} for index in range(4)]}
+
+
+def test_lanes_leave_every_rank_a_gpu_of_its_own(
+    make_engine: Callable[..., LocalEngine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local, "probe_cuda", lambda: FOUR_GPUS)
+    lanes = {ranks: make_engine("cuda", lanes=None, gpus=None, ranks=ranks) for ranks in (1, 2, 3, 4)}
+    assert {n: [a.lane.gpu for a in engine._attendants] for n, engine in lanes.items()} == {
+        1: [0, 1, 2, 3], 2: [0, 2], 3: [0], 4: [0],
+    }  # fmt: skip
+
+
+def test_more_ranks_than_gpus_must_be_allowed_to_share(
+    make_engine: Callable[..., LocalEngine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local, "probe_cuda", lambda: FOUR_GPUS)
+    with pytest.raises(InputError, match="ranks 8: there are 4 GPUs; add --share-gpus"):
+        make_engine("cuda", lanes=None, gpus=None, ranks=8)
+    with pytest.raises(InputError, match="ranks 2: there is 1 GPU; add --share-gpus"):
+        make_engine("cuda", lanes=None, gpus=(3,)).submit(Job(key=1, spec=TrialSpec.at(Point(ranks=2))))
+    assert make_engine("cuda", lanes=None, gpus=None, ranks=8, share_gpus=True).lanes == 1
+
+
+def test_ranks_that_share_a_gpu_are_noted(make_engine: Callable[..., LocalEngine]) -> None:
+    found = results(make_engine("sim:null", lanes=1), [TrialSpec.at(Point(ranks=3)), TrialSpec.at(Point())])
+    assert "3 ranks share 1 GPU" in found[0].evidence.notes
+    assert not found[1].evidence.notes
+
+
 def test_a_timeout_of_the_user_ends_a_hang(make_engine: Callable[..., LocalEngine]) -> None:
     began = time.monotonic()
     found = results(make_engine(timeout_s=0.2, lanes=1), [trial(Fault.SPIN)])

@@ -16,6 +16,7 @@ from cubisect.cli.options import (
     DEFAULT_DATABASE,
     Database,
     Json,
+    ShareGpus,
     Timeout,
     open_store,
     parse_gpus,
@@ -73,6 +74,7 @@ def analyze(
     ] = None,
     lanes: Lanes = None,
     gpus: Gpus = None,
+    share_gpus: ShareGpus = False,
     timeout: Timeout = "auto",
     db: Database = str(DEFAULT_DATABASE),
     json: Json = False,
@@ -85,7 +87,7 @@ def analyze(
     chosen = store.campaign(campaign)
     console = Console(stderr=json)
     if test:
-        machine = Machine(lanes=lanes, gpus=parse_gpus(gpus), timeout_s=parse_timeout(timeout))
+        machine = Machine(lanes=lanes, gpus=parse_gpus(gpus), share_gpus=share_gpus, timeout_s=parse_timeout(timeout))
         run_witness_test(store, chosen, test, machine, run_line(console, total=test))
     frame = store.frame(chosen)
     result = analyze_frame(frame, chosen.space, bound=bound, confidence=confidence)
@@ -104,6 +106,7 @@ def control(
     budget: Annotated[int, typer.Option(min=2, help="Trials to spend, half of them per method.")] = 24,
     lanes: Lanes = None,
     gpus: Gpus = None,
+    share_gpus: ShareGpus = False,
     timeout: Timeout = "auto",
     db: Database = str(DEFAULT_DATABASE),
     json: Json = False,
@@ -113,7 +116,7 @@ def control(
     trial = store.trial(what) if what is not None and ("/" in what or what.isdigit()) else None
     chosen = store.campaign(trial.campaign if trial else what)
     console = Console(stderr=json)
-    machine = Machine(lanes=lanes, gpus=parse_gpus(gpus), timeout_s=parse_timeout(timeout))
+    machine = Machine(lanes=lanes, gpus=parse_gpus(gpus), share_gpus=share_gpus, timeout_s=parse_timeout(timeout))
     run_controls(store, chosen, machine, budget=budget, trial=trial, on_record=run_line(console, total=budget))
     frame = store.frame(chosen)
     if trial is not None:
@@ -134,6 +137,7 @@ def isolate(
     error: Annotated[float, typer.Option(help="Probability that any verdict is wrong, at most.")] = 0.05,
     lanes: Lanes = None,
     gpus: Gpus = None,
+    share_gpus: ShareGpus = False,
     timeout: Timeout = "auto",
     db: Database = str(DEFAULT_DATABASE),
     json: Json = False,
@@ -149,7 +153,7 @@ def isolate(
             f"trial {record.ref} ended {record.outcome}: isolate needs a failing one; type `bisect trials`"
         )
     console = Console(stderr=json)
-    machine = Machine(lanes=lanes, gpus=parse_gpus(gpus), timeout_s=parse_timeout(timeout))
+    machine = Machine(lanes=lanes, gpus=parse_gpus(gpus), share_gpus=share_gpus, timeout_s=parse_timeout(timeout))
     domains = isolation_domains(record.spec.point, only)
     planner = Isolation(record.spec.point, domains=domains, error=error, budget=budget)
     listen = run_line(console, total=budget)

@@ -10,11 +10,13 @@ from rich.console import Console
 from cubisect.cli.display import Display, counts, duration
 from cubisect.cli.options import (
     DEFAULT_DATABASE,
+    Chunk,
     Database,
     FailOn,
     Fix,
     GpuCoreDump,
     Json,
+    ShareGpus,
     Timeout,
     Vary,
     gpu_core_folder,
@@ -72,7 +74,9 @@ def explore(
         int | None,
         typer.Option(min=1, help="Trials at a time.  [default: one per GPU; on a simulated driver, one per core]"),
     ] = None,
-    gpus: Annotated[str | None, typer.Option(metavar="0,1|all", help="GPUs to use.  [default: the first]")] = None,
+    gpus: Annotated[str | None, typer.Option(metavar="0,1|all", help="GPUs to use.  [default: all]")] = None,
+    chunk: Chunk = None,
+    share_gpus: ShareGpus = False,
     timeout: Timeout = "auto",
     spares: Annotated[
         int | None, typer.Option(min=0, help="Processes started ahead.  [default: 3 on cuda, none simulated]")
@@ -100,6 +104,7 @@ def explore(
     machine = Machine(
         lanes=lanes,
         gpus=parse_gpus(gpus),
+        share_gpus=share_gpus,
         timeout_s=parse_timeout(timeout),
         spares=spares,
         memory_limit_bytes=None if memory_limit is None else memory_limit << 20,
@@ -108,13 +113,13 @@ def explore(
     )
     console = Console(stderr=json)
     if resume is not None:
-        _refuse_with_resume(campaign_file, driver, seed, sampler, fix, vary, preset, name)
+        _refuse_with_resume(campaign_file, driver, seed, sampler, fix, vary, preset, name, chunk)
         store = open_store(db)
         campaign = resume_campaign(store, resume, budget=budget)
     else:
         options = CampaignFile(
             name=name, driver=driver, budget=budget, seed=seed, sampler=sampler, preset=preset,
-            fix=parse_fix(fix), vary=parse_vary(vary),
+            fix=parse_fix(fix, chunk), vary=parse_vary(vary),
         )  # fmt: skip
         file = read_campaign_file(campaign_file) if campaign_file else CampaignFile()
         request = campaign_request(file.changed_by(options), drawn_seed=secrets.randbelow(1 << 31))

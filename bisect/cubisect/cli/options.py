@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -45,6 +45,13 @@ Timeout = Annotated[
         help="Longest time for each of set-up, submissions and verification of a trial.",
     ),
 ]
+Chunk = Annotated[
+    int | None,
+    typer.Option(metavar="K", help="Submit a batch in calls of at most K descriptors; the same as --fix chunk=K."),
+]
+ShareGpus = Annotated[
+    bool, typer.Option("--share-gpus", help="Let the ranks of a trial share GPUs when there are fewer.")
+]
 GpuCoreDump = Annotated[
     Path | None,
     typer.Option(
@@ -79,9 +86,9 @@ def gpu_core_folder(folder: Path | None) -> Path | None:
     return folder.resolve()
 
 
-def parse_fix(items: list[str] | None) -> dict[str, Value]:
-    """Return the values of ``--fix AXIS=VALUE``."""
-    fixed: dict[str, Value] = {}
+def parse_fix(items: list[str] | None, chunk: int | None = None) -> dict[str, Any]:
+    """Return the values of ``--fix AXIS=VALUE``, and of ``--chunk``, which is one of them."""
+    fixed: dict[str, Any] = {} if chunk is None else {"chunk": axis_named("chunk").check(chunk)}
     for item in items or []:
         name, equals, text = item.partition("=")
         if not equals:

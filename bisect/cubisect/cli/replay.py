@@ -13,11 +13,13 @@ from rich.table import Table
 from cubisect.cli.display import describe
 from cubisect.cli.options import (
     DEFAULT_DATABASE,
+    Chunk,
     Database,
     FailOn,
     Fix,
     GpuCoreDump,
     Json,
+    ShareGpus,
     Timeout,
     gpu_core_folder,
     open_store,
@@ -72,6 +74,8 @@ def replay(
     control: Annotated[bool, typer.Option("--control", help="Run each batch as one copy per descriptor too.")] = False,
     driver: Annotated[str | None, typer.Option(help="auto, cuda or sim:…  [default: the trial's own, or auto]")] = None,
     gpus: Annotated[str | None, typer.Option(metavar="0,1", help="GPUs to use.")] = None,
+    chunk: Chunk = None,
+    share_gpus: ShareGpus = False,
     timeout: Timeout = "auto",
     spares: Annotated[int | None, typer.Option(min=0, help="Processes started ahead.")] = None,
     db: Database = str(DEFAULT_DATABASE),
@@ -81,7 +85,7 @@ def replay(
 ) -> None:
     """Submit exactly the same batch again: of a recorded trial, an exported case, a preset, a file or a point."""
     outcomes = parse_fail_on(fail_on)
-    request = _request(db, what, fix, preset, batch)
+    request = _request(db, what, parse_fix(fix, chunk), preset, batch)
     if seed is not None:
         request = replace(request, spec=replace(request.spec, seed=seed, descriptors=None))
     if method is not None:
@@ -97,6 +101,7 @@ def replay(
     machine = Machine(
         lanes=1,
         gpus=parse_gpus(gpus),
+        share_gpus=share_gpus,
         timeout_s=parse_timeout(timeout),
         spares=spares,
         gpu_core_folder=gpu_core_folder(gpu_core_dump),
@@ -151,8 +156,7 @@ def _outcome(record: TrialRecord) -> Outcome:
     return Outcome(record.outcome or Outcome.INCONCLUSIVE)
 
 
-def _request(db: str, what: str | None, fix: list[str] | None, preset: str | None, batch: Path | None) -> Replay:
-    fixed: dict[str, Any] = parse_fix(fix)
+def _request(db: str, what: str | None, fixed: dict[str, Any], preset: str | None, batch: Path | None) -> Replay:
     if sum(source is not None for source in (what, preset, batch)) > 1:
         raise InputError("give one of TRIAL, case.json, --preset and --batch")
     if what is not None and what.endswith(".json"):

@@ -5,7 +5,16 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from cubisect.cli.options import DEFAULT_DATABASE, Database, Json, Timeout, open_store, parse_gpus, parse_timeout
+from cubisect.cli.options import (
+    DEFAULT_DATABASE,
+    Database,
+    Json,
+    ShareGpus,
+    Timeout,
+    open_store,
+    parse_gpus,
+    parse_timeout,
+)
 from cubisect.cli.output import print_json, say
 from cubisect.cli.records import Trial
 from cubisect.reproduce.case import Case
@@ -33,6 +42,7 @@ def shrink(
     budget: Annotated[int, typer.Option(min=50, help="Most trials to spend now.")] = DEFAULT_BUDGET,
     lanes: Annotated[int | None, typer.Option(min=1, help="Trials at a time.")] = None,
     gpus: Annotated[str | None, typer.Option(metavar="0,1", help="GPUs to use.")] = None,
+    share_gpus: ShareGpus = False,
     timeout: Timeout = "auto",
     spares: Annotated[int | None, typer.Option(min=0, help="Processes started ahead.")] = None,
     any_failure: Annotated[
@@ -46,7 +56,9 @@ def shrink(
     record = store.trial(trial)
     campaign = store.campaign(record.campaign)
     console = Console(stderr=json)
-    machine = Machine(lanes=lanes, gpus=parse_gpus(gpus), timeout_s=parse_timeout(timeout), spares=spares)
+    machine = Machine(
+        lanes=lanes, gpus=parse_gpus(gpus), share_gpus=share_gpus, timeout_s=parse_timeout(timeout), spares=spares
+    )
     engine = local_engine(campaign, machine, store)
     recorder = Recorder(store, campaign, engine)
     try:

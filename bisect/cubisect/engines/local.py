@@ -36,12 +36,13 @@ class LocalEngine:
     """Runs up to `lanes` jobs at a time; see `engines.base.Engine`.
 
     `gpus` are device ordinals: by default all on `cuda`, device 0 on a simulated driver. By default there is one lane
-    per GPU on `cuda` and one per core otherwise; more lanes than GPUs share them, which their evidence notes. Ranks
-    of one trial are spread over `gpus`. A `book` spares the canaries where calibrations are known, and keeps new ones;
-    it is only used in the thread that uses the engine.
+    per GPU on `cuda` and one per core otherwise; more lanes than GPUs share them, which their evidence notes. The ranks
+    of one trial, at most `ranks` of them, are spread over `gpus`, so that there is one lane for so many GPUs; with
+    fewer GPUs they share, where `share_gpus` allows it, and their evidence notes it. A `book` spares the canaries where
+    calibrations are known, and keeps new ones; it is only used in the thread that uses the engine.
 
     Raises:
-        InputError: a lane or GPU number that cannot be.
+        InputError: a lane or GPU number that cannot be, or fewer GPUs than ranks.
     """
 
     def __init__(
@@ -50,6 +51,8 @@ class LocalEngine:
         *,
         lanes: int | None = None,
         gpus: tuple[int, ...] | None = None,
+        ranks: int = 1,
+        share_gpus: bool = False,
         timeout_s: float | None = None,
         canaries: bool = True,
         options: LaneOptions | None = None,
@@ -58,7 +61,10 @@ class LocalEngine:
         probe = probe_cuda() if driver == "cuda" else {}
         uuids = _devices(probe)
         self._gpus = _checked_gpus(gpus, uuids)
-        self.lanes = _checked_lanes(lanes, len(self._gpus) if driver == "cuda" else len(os.sched_getaffinity(0)))
+        self._most_ranks = len(self._gpus) if driver == "cuda" and not share_gpus else None
+        self._check_ranks(ranks)
+        cores = len(os.sched_getaffinity(0))
+        self.lanes = _checked_lanes(lanes, max(len(self._gpus) // ranks, 1) if driver == "cuda" else cores)
         nvml = Nvml(uuids)
         options = replace(options or LaneOptions(), gpus=self._gpus, gpu_utilisation=nvml.utilisation)
         self._uuids = uuids
@@ -72,8 +78,9 @@ class LocalEngine:
         self._closing = False
         self._attendants = []
         for number in range(self.lanes):
-            gpu = self._gpus[number % len(self._gpus)]
-            sharing = sum(other % len(self._gpus) == number % len(self._gpus) for other in range(self.lanes)) - 1
+            own = number * ranks % len(self._gpus)
+            gpu = self._gpus[own]
+            sharing = sum(other * ranks % len(self._gpus) == own for other in range(self.lanes)) - 1
             self._attendants.append(
                 Attendant(
                     lane=Lane(driver, gpu, options),
@@ -92,7 +99,12 @@ class LocalEngine:
             thread.start()
 
     def submit(self, job: Job) -> None:
-        """Start the job when a lane is free; returns at once."""
+        """Start the job when a lane is free; returns at once.
+
+        Raises:
+            InputError: it has more ranks than there are GPUs, and they may not share.
+        """
+        self._check_ranks(job.spec.ranks)
         self._jobs.put(job)
 
     def next_result(self, timeout_s: float) -> Completed | None:
@@ -131,6 +143,13 @@ class LocalEngine:
             self._jobs.put(_STOP)
         for thread in self._threads:
             thread.join(CLOSE_LIMIT_S)
+
+    def _check_ranks(self, ranks: int) -> None:
+        if self._most_ranks is not None and ranks > self._most_ranks:
+            raise InputError(
+                f"ranks {ranks}: there {_are(self._most_ranks)}; add --share-gpus to let several ranks use one GPU, or "
+                f"--fix ranks={self._most_ranks}"
+            )
 
     def _name_of(self, gpu: int) -> str:
         return self._uuids.get(gpu, str(gpu))
@@ -194,6 +213,10 @@ def _checked_gpus(gpus: tuple[int, ...] | None, uuids: Mapping[int, str]) -> tup
     if unknown:
         raise InputError(f"--gpus {unknown[0]}: there is no such GPU; there are {', '.join(map(str, uuids))}")
     return chosen
+
+
+def _are(gpus: int) -> str:
+    return "is 1 GPU" if gpus == 1 else f"are {gpus} GPUs"
 
 
 def _checked_lanes(lanes: int | None, default: int) -> int:

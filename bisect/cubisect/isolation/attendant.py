@@ -70,6 +70,9 @@ class Attendant:
             notes.append(f"slow: {evidence.wall_s:.3g} s where at most {deadline.expected_s:.3g} s were expected")
         if self.sharing:
             notes.append(f"{self.sharing} other lanes share this GPU")
+        gpus = len(self.lane.options.gpus or (self.lane.gpu,))
+        if len(evidence.ranks) > gpus:
+            notes.append(f"{len(evidence.ranks)} ranks share {gpus} GPU{'s' * (gpus > 1)}")
         if classify(evidence).outcome is not Outcome.OK:
             notes += self.health.changes()
         return replace(evidence, notes=tuple(notes))

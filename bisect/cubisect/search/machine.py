@@ -7,6 +7,7 @@ from cubisect.engines.local import LocalEngine
 from cubisect.isolation import LaneOptions
 from cubisect.isolation.gpu_core import GpuCores
 from cubisect.isolation.resolve import Resolved, resolve_driver
+from cubisect.space import Range, Space
 from cubisect.store import Campaign, Store
 
 
@@ -16,6 +17,7 @@ class Machine:
 
     lanes: int | None = None
     gpus: tuple[int, ...] | None = None
+    share_gpus: bool = False
     timeout_s: float | None = None
     spares: int | None = None
     memory_limit_bytes: int | None = None
@@ -33,6 +35,8 @@ def local_engine(campaign: Campaign, machine: Machine, store: Store) -> LocalEng
         campaign.driver,
         lanes=machine.lanes,
         gpus=machine.gpus,
+        ranks=_most_ranks(campaign.space),
+        share_gpus=machine.share_gpus,
         timeout_s=machine.timeout_s,
         canaries=machine.canaries,
         options=LaneOptions(
@@ -42,6 +46,11 @@ def local_engine(campaign: Campaign, machine: Machine, store: Store) -> LocalEng
         ),
         book=store,
     )
+
+
+def _most_ranks(space: Space) -> int:
+    domain = space.varied.get("ranks", (space.base.ranks,))
+    return int(domain.high if isinstance(domain, Range) else max(int(ranks) for ranks in domain))
 
 
 def resolve(driver: str) -> Resolved:
