@@ -36,14 +36,20 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Campaign, pd.Dat
 def test_page_is_complete_and_self_contained(recorded: tuple[Campaign, pd.DataFrame]) -> None:
     campaign, frame = recorded
     page = Report(campaign, frame, files={"reproduce.c": "int main(void) { return a < b; }"}).html()
-    for part in ("Environment", "What was asked", "Outcomes", "Answers", "Limits of this evidence", "reproduce.c"):
-        assert part in page
+    parts = (
+        "Environment", "What was asked", "Outcomes", "Failure map", "Where it fails", "Is it monotone?", "Control",
+        "The open questions", "Limits of this evidence", "reproduce.c",
+    )  # fmt: skip
+    for part in parts:
+        assert f">{part}" in page
+    assert page.count("<use ") > len(frame[frame["outcome"] != "ok"])
     assert "SIMULATED" in page
     assert "return a &lt; b;" in page
     assert "private" not in page
     assert "prefers-color-scheme: dark" in page
     assert page.count("data:image/png;base64,") >= 2
-    assert not re.search(r"(src|href)=\"(?!data:)", page)
+    assert not re.search(r"(src|href)=\"(?!data:|#)", page)
+    assert set(re.findall(r'href="#([\w-]+)"', page)) <= set(re.findall(r'id="([\w-]+)"', page))
 
 
 def test_markdown_says_the_same(recorded: tuple[Campaign, pd.DataFrame]) -> None:

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
+import pandas as pd
 import typer
 from rich.console import Console
 
@@ -10,10 +11,14 @@ from cubisect.cli.options import DEFAULT_DATABASE, Database, Json, open_store
 from cubisect.cli.output import print_json, say
 from cubisect.cli.records import Trial
 from cubisect.errors import InputError
+from cubisect.outcome import FAILURES
+from cubisect.report.minimal import minimal_cases
 from cubisect.report.pages import Report
+from cubisect.reproduce.c_source import c_source
 from cubisect.reproduce.case import Case
-from cubisect.reproduce.export import FILES, export, files_of
+from cubisect.reproduce.export import FILES, export, facts_of, timeout_of
 from cubisect.reproduce.tallies import recorded_runs
+from cubisect.store import Campaign, TrialRecord
 
 REPRODUCE_EPILOG = """
 Examples:
@@ -69,12 +74,9 @@ def report(
     record = store.trial(what) if what is not None and ("/" in what or what.isdigit()) else None
     campaign = store.campaign(record.campaign if record else what)
     frame = store.frame(campaign)
-    files = {}
-    if record is not None:
-        batch_runs, control_runs = recorded_runs(frame, record)
-        case = Case.of(record, environment=campaign.environment, batch_runs=batch_runs, control_runs=control_runs)
-        files = {name: text for name, text in files_of(case).items() if name == "reproduce.c"}
-    page = Report(campaign, frame, record, files)
+    minimal = minimal_cases(store, campaign, record)
+    listed = minimal[0].after if minimal else record
+    page = Report(campaign, frame, record, minimal, _reproducer(campaign, frame, listed), listed)
     text = page.html() if output.suffix == ".html" else page.markdown()
     try:
         output.write_text(text, encoding="utf-8")
@@ -84,3 +86,12 @@ def report(
         print_json({"report": str(output), "campaign": campaign.name, "simulated": campaign.simulated})
     else:
         say(Console(), f"{output}: {len(text) >> 10} KiB")
+
+
+def _reproducer(campaign: Campaign, frame: pd.DataFrame, record: TrialRecord | None) -> dict[str, str]:
+    """Return the C program of a failing trial by its name."""
+    if record is None or record.outcome not in FAILURES:
+        return {}
+    batch_runs, control_runs = recorded_runs(frame, record)
+    case = Case.of(record, environment=campaign.environment, batch_runs=batch_runs, control_runs=control_runs)
+    return {"reproduce.c": c_source(case.spec, title=case.title, facts=facts_of(case), timeout_s=timeout_of(record))}

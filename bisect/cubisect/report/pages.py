@@ -5,19 +5,24 @@ Both come from the same facts; the HTML page needs no network and no other file.
 
 import base64
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import jinja2
 import pandas as pd
 
+from cubisect.analysis.control import Control, control_effect
 from cubisect.analysis.frame import failed, mapping
 from cubisect.analysis.rates import Rate
+from cubisect.analysis.result import amount, plural
 from cubisect.analysis.summary import Analysis, analyze
 from cubisect.report import plots
+from cubisect.report.minimal import MinimalCase, minimal_sentence
 from cubisect.report.terminal import size
+from cubisect.report.text_grid import text_grid
+from cubisect.report.trial_map import BOTTOM, EDGE, HEIGHT, LEFT, WIDTH, trial_map
 from cubisect.store import Campaign, TrialRecord
 
 
@@ -25,13 +30,16 @@ from cubisect.store import Campaign, TrialRecord
 class Report:
     """What a report says of a campaign, or of one trial within it.
 
-    `files` are the texts of a reproducer by name, where one has been made.
+    `minimal` is what shrinking left, the smallest first; `files` are the texts of a reproducer by name and `listed` is
+    the trial that they submit.
     """
 
     campaign: Campaign
     frame: pd.DataFrame
     trial: TrialRecord | None = None
-    files: Mapping[str, str] | None = None
+    minimal: Sequence[MinimalCase] = ()
+    files: Mapping[str, str] = field(default_factory=dict)
+    listed: TrialRecord | None = None
 
     @cached_property
     def analysis(self) -> Analysis:
@@ -55,28 +63,61 @@ class Report:
             undefined=jinja2.StrictUndefined,
         )
         environment.filters["size"] = size
+        analysis = self.analysis
         return environment.get_template(template).render(
-            campaign=self.campaign,
-            simulated=self.campaign.simulated,
-            analysis=self.analysis,
-            rates=self._rates(),
-            asked=self._asked(),
-            facts=self._facts(),
-            trial=self.trial,
-            files=self.files or {},
-            pictures=self._pictures() if html else {},
+            campaign=self.campaign, simulated=self.campaign.simulated, analysis=analysis, summary=self._summary(),
+            contents=self._contents(), rates=self._rates(), asked=self._asked(), facts=self._facts(),
+            rules=analysis.regions.rules, outside=self._outside(), control=self._control(), trial=self.trial,
+            minimal=self.minimal, minimal_sentence=minimal_sentence, files=self.files, listed=self.listed,
+            pictures=self._pictures() if html else {}, grid=None if html else text_grid(self.frame),
+            map=trial_map(self.frame, analysis.regions.rules) if html else None,
+            width=WIDTH, height=HEIGHT, left=LEFT, bottom=BOTTOM, edge=EDGE,
             environment=json.dumps(_public(self.campaign.environment), indent=2, default=str),
-        )
+        )  # fmt: skip
+
+    def _summary(self) -> str:
+        """Return what a reader must know when reading no further."""
+        overall = self.analysis.rates.overall
+        what = f"{overall.failures} of {plural(overall.trials, 'explored trial')} failed ({overall.interval.answer})"
+        kinds = ", ".join(f"{rate.what} {rate.failures}" for rate in self.analysis.rates.by_outcome if rate.failures)
+        smallest = f" {minimal_sentence(self.minimal[0])}" if self.minimal else ""
+        return f"{what}{f': {kinds}' if kinds else ''}. {self._control().answer}{smallest}"
+
+    def _contents(self) -> list[tuple[str, str]]:
+        cases = [(f"minimal{k}", f"Minimal case {k}") for k in range(1, len(self.minimal) + 1)]
+        files = [(f"file{k}", name) for k, name in enumerate(self.files, 1)]
+        return [
+            ("environment", "Environment"), ("asked", "What was asked"), ("outcomes", "Outcomes"), ("map", "Map"),
+            ("rules", "Where it fails"), ("monotone", "Monotone?"), ("control", "Control"), *cases, *files,
+            ("answers", "Open questions"), ("limits", "Limits"),
+        ]  # fmt: skip
+
+    def _outside(self) -> str:
+        found = self.analysis.regions
+        if not found.rules:
+            return found.answer
+        left = sum(found.outside.values())
+        return f"{plural(left, 'failing trial')} outside of these rules." if left else "No failing trial lies outside."
+
+    def _control(self) -> Control:
+        """Return what the controls say: of the trial and what it was shrunk to, or of the campaign."""
+        if self.trial is None:
+            return self.analysis.control
+        numbers = [self.trial.number, *(case.after.number for case in self.minimal)]
+        return control_effect(self.frame[self.frame["parent"].isin(numbers) | self.frame["number"].isin(numbers)])
 
     def _rates(self) -> list[Rate]:
         rates = self.analysis.rates
-        return [rate for rate in (rates.overall, *rates.by_outcome, *rates.by_signature) if rate.failures]
+        return [rates.overall, *(rate for rate in (*rates.by_outcome, *rates.by_signature) if rate.failures)]
 
     def _asked(self) -> list[tuple[str, str]]:
         space = self.campaign.space
         rows = []
         for name, domain in space.varied.items():
-            text = ", ".join(map(str, domain)) if isinstance(domain, tuple) else f"{domain.low:g} to {domain.high:g}"
+            if isinstance(domain, tuple):
+                text = ", ".join(map(str, domain))
+            else:
+                text = f"{amount(name, domain.low)} to {amount(name, domain.high)}"
             rows.append((name, text))
         held = space.base.departures()
         return rows + [(f"{name} (held)", str(value)) for name, value in held.items() if name not in space.varied]
@@ -84,13 +125,13 @@ class Report:
     def _facts(self) -> list[tuple[str, str]]:
         driver = self.campaign.environment.get("driver", {})
         device = (driver.get("devices") or [{}])[0]
-        rows = mapping(self.frame)
+        rows, cuda = mapping(self.frame), driver.get("cuda_version")
         found = [
             ("driver under test", self.campaign.driver + (" (SIMULATED)" if self.campaign.simulated else "")),
             ("GPU", device.get("name")),
             ("VBIOS", device.get("vbios")),
             ("driver version", driver.get("driver_version")),
-            ("CUDA version", driver.get("cuda_version")),
+            ("CUDA version", cuda and f"{cuda // 1000}.{cuda % 1000 // 10}"),
             ("kernel", self.campaign.environment.get("host", {}).get("kernel")),
             ("trials", f"{len(rows)}, of which {int(failed(rows).sum())} failed"),
             ("campaign", f"{self.campaign.name}, seed {self.campaign.seed}, sampler {self.campaign.sampler}"),
@@ -99,7 +140,7 @@ class Report:
 
     def _pictures(self) -> dict[str, str]:
         analysis = self.analysis
-        figures: dict[str, Any] = {"failure map": plots.failure_map(self.frame, analysis.regions.rules)}
+        figures: dict[str, Any] = {}
         if any(curve.trials for curve in analysis.monotonicity.curves):
             figures["rate curves"] = plots.rate_curves(self.frame, analysis.monotonicity.curves)
         for name in plots.varied_categories(self.frame)[:2]:

@@ -139,9 +139,9 @@ def interactive_map(frame: pd.DataFrame, x: str = "descriptor_count", y: str = "
         )  # fmt: skip
     mark = f" — {WATERMARK}" if frame.attrs.get("simulated") else ""
     figure.update_layout(title=f"{frame.attrs.get('campaign', '')}{mark}", template="plotly_white",
-                         xaxis_title=_label(x), yaxis_title=_label(y))  # fmt: skip
+                         xaxis_title=label(x), yaxis_title=label(y))  # fmt: skip
     for name, axis in ((x, figure.update_xaxes), (y, figure.update_yaxes)):
-        axis(type="log" if _is_log(name) else "linear")
+        axis(type="log" if is_log(name) else "linear")
     return str(figure.to_html(include_plotlyjs=True, full_html=True))
 
 
@@ -158,12 +158,12 @@ def _map_panel(panel: Axes, rows: pd.DataFrame, x: str, y: str, rules: Sequence[
                 label=f"{outcome} ({len(group)})", zorder=1 if outcome is Outcome.OK else 2,
             )  # fmt: skip
     for name, scale in ((x, panel.set_xscale), (y, panel.set_yscale)):
-        if _is_log(name):
+        if is_log(name):
             scale("log", base=2)
     for rule in rules:
         _box(panel, rule, x, y)
-    panel.set_xlabel(_label(x))
-    panel.set_ylabel(_label(y))
+    panel.set_xlabel(label(x))
+    panel.set_ylabel(label(y))
 
 
 def _box(panel: Axes, rule: Rule, x: str, y: str) -> None:
@@ -186,7 +186,7 @@ def _box(panel: Axes, rule: Rule, x: str, y: str) -> None:
 
 def _curve_panel(panel: Axes, curve: RateCurve) -> None:
     edges = np.asarray(curve.edges, dtype=np.float64)
-    log = _is_log(curve.axis)
+    log = is_log(curve.axis)
     middles = np.sqrt(edges[1:] * edges[:-1]) if log and edges[0] > 0 else (edges[1:] + edges[:-1]) / 2
     filled = np.asarray(curve.trials) > 0  # the monotone curve has a rate for these bins alone
     failures, trials = np.asarray(curve.failures)[filled], np.asarray(curve.trials)[filled]
@@ -199,7 +199,7 @@ def _curve_panel(panel: Axes, curve: RateCurve) -> None:
     if log:
         panel.set_xscale("log", base=2)
     panel.set_ylim(0, None)
-    panel.set_xlabel(_label(curve.axis))
+    panel.set_xlabel(label(curve.axis))
     panel.set_ylabel("failure rate")
 
 
@@ -211,15 +211,17 @@ def _finish(figure: Figure, frame: pd.DataFrame, title: str) -> None:
                        rotation=24, ha="center", va="center", zorder=0)  # fmt: skip
 
 
-def _is_log(name: str) -> bool:
+def is_log(name: str) -> bool:
+    """Tell whether a quantity is shown on a logarithmic scale."""
     axis = AXES.get(name)
     return not isinstance(axis, NumericAxis) or axis.scale is Scale.LOG2
 
 
-def _label(name: str) -> str:
+def label(name: str) -> str:
+    """Return a quantity with its unit, for a side of a picture."""
     axis = AXES.get(name)
     unit = axis.unit if isinstance(axis, NumericAxis) else "bytes" if name.endswith("size") else ""
-    return f"{name.replace('_', ' ')}{f' ({unit})' if unit else ''}"
+    return f"{name.replace('_', ' ')}{f' ({unit})' if unit and not name.endswith(unit) else ''}"
 
 
 def varied_categories(frame: pd.DataFrame) -> list[str]:

@@ -1,0 +1,91 @@
+"""What shrinking left: for each shrunk trial the smallest recorded one that fails as it does, and how often."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from cubisect.analysis.rates import Rate, Sample
+from cubisect.analysis.result import plural
+from cubisect.outcome import FAILURES, Outcome
+from cubisect.store import Campaign, Store, TrialRecord
+from cubisect.trial import Purpose, TrialSpec
+
+LEAST_RATE = 0.5
+"""What fails more seldom is no minimal case: a vendor would have to try it too often."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MinimalCase:
+    """A trial and what it was shrunk to. `rate` is of all runs of the smallest, `trials` what shrinking took."""
+
+    before: TrialRecord
+    after: TrialRecord
+    rate: Rate
+    trials: int
+
+    @property
+    def rows(self) -> list[tuple[str, str, str]]:
+        """What there was before and is after, by name; what is the same is left out."""
+        sides = [_described(record.spec) for record in (self.before, self.after)]
+        names = list(dict.fromkeys([*sides[0], *sides[1]]))
+        pairs = [(name, sides[0].get(name, "default"), sides[1].get(name, "default")) for name in names]
+        return [pair for pair in pairs if pair[0] in _ALWAYS or pair[1] != pair[2]]
+
+
+_ALWAYS = ("copies", "bytes", "submissions")
+_SIZE_AXES = frozenset({"descriptor_count", "total_bytes", "repetition"})
+
+
+def _described(spec: TrialSpec) -> dict[str, str]:
+    sizes = spec.sizes
+    values = {"copies": f"{len(sizes):,}", "bytes": f"{int(sizes.sum()):,}", "submissions": f"{spec.repetition:,}"}
+    others = {k: f"{v:.3g}" if isinstance(v, float) else str(v) for k, v in spec.point.departures().items()}
+    return values | {name: text for name, text in others.items() if name not in _SIZE_AXES}
+
+
+def minimal_cases(store: Store, campaign: Campaign, trial: TrialRecord | None = None) -> list[MinimalCase]:
+    """Return the minimal case of every shrunk trial of a campaign, or of one trial; the smallest first."""
+    runs: dict[int, list[TrialRecord]] = {}
+    for record in store.trials(campaign, purposes=[Purpose.SHRINK]):
+        if record.parent is not None and record.outcome is not None and not record.tainted:
+            runs.setdefault(record.parent, []).append(record)
+    wanted = [trial.number] if trial is not None else list(runs)
+    parents = store.trials(campaign, numbers=[number for number in wanted if number in runs])
+    cases = [case for parent in parents if (case := _smallest(parent, runs[parent.number])) is not None]
+    return sorted(cases, key=lambda case: _size(case.after.spec))
+
+
+def _smallest(parent: TrialRecord, runs: Sequence[TrialRecord]) -> MinimalCase | None:
+    """Return the smallest that fails often enough in the same way; any failure will do where it never did."""
+    for same in (lambda run: run.signature == parent.signature, lambda run: run.outcome in FAILURES):
+        found = []
+        for group in _by_batch(runs).values():
+            told = [run for run in group if run.outcome is not Outcome.INCONCLUSIVE]
+            failing = [run for run in told if same(run)]
+            if failing and len(failing) >= LEAST_RATE * len(told):
+                rate = Rate.of("runs with the same signature", len(failing), len(told), Sample.REPLICATES)
+                found.append(MinimalCase(before=parent, after=failing[-1], rate=rate, trials=len(runs)))
+        smallest = min(found, key=lambda case: _size(case.after.spec), default=None)
+        if smallest is not None and _size(smallest.after.spec) < _size(parent.spec):
+            return smallest
+    return None
+
+
+def _by_batch(runs: Sequence[TrialRecord]) -> Mapping[TrialSpec, list[TrialRecord]]:
+    groups: dict[TrialSpec, list[TrialRecord]] = {}
+    for run in runs:
+        groups.setdefault(replace(run.spec, number=0, run_seed=0, gpu=0), []).append(run)
+    return groups
+
+
+def _size(spec: TrialSpec) -> tuple[int, int, int, int]:
+    """Order by descriptors, then bytes, submissions and axes that are not at their defaults."""
+    return len(spec.sizes), int(spec.sizes.sum()), spec.repetition, len(spec.point.departures())
+
+
+def minimal_sentence(case: MinimalCase) -> str:
+    """Return one sentence for people."""
+    return (
+        f"Trial {case.after.ref} fails in the same way in {case.rate.failures} of {plural(case.rate.trials, 'run')} "
+        f"(95 %: {case.rate.interval.answer}); shrinking trial {case.before.number} to it took "
+        f"{plural(case.trials, 'trial')}."
+    )

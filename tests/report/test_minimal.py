@@ -1,0 +1,53 @@
+"""The minimal case of a report: the smallest trial that shrinking found, from the record alone."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from cubisect.outcome import Outcome
+from cubisect.report.minimal import minimal_cases, minimal_sentence
+from cubisect.report.pages import Report
+from cubisect.reproduce.recorded import run_shrink
+from cubisect.search.recorder import Recorder, run_plans
+from cubisect.space import Point
+from cubisect.store import Plan, Store, TrialRecord
+from cubisect.trial import Purpose, TrialSpec
+from support.campaigns import new_campaign
+from support.inprocess import InProcessEngine
+
+
+class Small:
+    """Segfault, always, with 300 or more copies in one batch."""
+
+    name = "small"
+
+    def hazards(self, trial: TrialSpec) -> dict[Outcome, float]:
+        return {Outcome.SEGFAULT: 1.0} if len(trial.sizes) >= 300 else {}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store.open(f"sqlite:///{tmp_path / 'db.sqlite'}", create=True)
+
+
+def test_what_shrinking_left_is_found_and_told(store: Store) -> None:
+    campaign = store.create_campaign(new_campaign())
+
+    def run(plans: Sequence[Plan]) -> list[TrialRecord]:
+        return run_plans(Recorder(store, campaign, InProcessEngine(Small(), lanes=len(plans))), plans)
+
+    start = Point(descriptor_count=1500, total_bytes=1 << 20, repetition=4)
+    (record,) = run([Plan(spec=TrialSpec.at(start, seed=3), purpose=Purpose.SEARCH)])
+    assert minimal_cases(store, campaign) == []
+    shrunk = run_shrink(store, record, run)
+    (case,) = minimal_cases(store, campaign)
+    assert minimal_cases(store, campaign, record) == [case]
+    assert case.after.spec.descriptors == shrunk.record.spec.descriptors
+    assert case.rate.failures == case.rate.trials >= shrunk.result.rate.trials
+    copies = next(row for row in case.rows if row[0] == "copies")
+    assert copies == ("copies", "1,500", f"{shrunk.result.after.descriptors:,}")
+    assert f"fails in the same way in {case.rate.trials} of {case.rate.trials} runs" in minimal_sentence(case)
+    text = Report(campaign, store.frame(campaign), record, [case]).markdown()
+    assert "## Minimal case: segfault in submit" in text
+    assert "| copies | 1,500 | 300 |" in text
