@@ -1,19 +1,24 @@
 """How well do samplers map failure regions? Known truths, in-process; every sampler is judged by one classifier.
 
-    python benchmarks/search.py --seeds 20 --budgets 100,200,500,1000 --samplers boundary,sobol --json OUT.json
+    python benchmarks/search.py --seeds 20 --budgets 100,200,500 --samplers boundary,sobol --json OUT.json
 
-All results are of SIMULATED faults. Optional peers (`gp`, `cmaes`, `aepsych`) are named as skipped when they are not
-installed; AEPsych pins old libraries and belongs into an environment of its own.
+Results are written as they come. Run again, and what is missing in OUT.json is added: more seeds, models, samplers.
+Results of another version of what was measured are left out. `--minutes 0` shows what there is.
+
+All results are of SIMULATED faults. Optional peers (`gp`, `cmaes`) are named as skipped when they are not installed.
 """
 
 import argparse
+import ast
+import hashlib
 import importlib.util
 import json
 import sys
 import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -22,7 +27,9 @@ import numpy as np
 import optuna
 from search_judge import columns_of, failing, score, truths
 from search_models import MODELS, Model
+from search_report import draw, summary, table
 
+import cubisect.search
 from cubisect.outcome import Outcome
 from cubisect.search.boundary.candidates import redraw
 from cubisect.search.boundary.encoding import Encoding
@@ -47,13 +54,13 @@ ABLATIONS = {
 }
 """Every part of the search, left out one at a time."""
 
-OPTIONAL = {"gp": "torch", "cmaes": "cmaes", "aepsych": "aepsych"}
+OPTIONAL = {"gp": "torch", "cmaes": "cmaes"}
 """Peers that need a package that is not a dependency."""
 
 ATTEMPTS = 50
 """Infeasible proposals of a foreign sampler that are told as passes and cost nothing."""
 
-SMALL_SAMPLE = 2
+HERE, SEARCH = Path(__file__).parent, Path(cubisect.search.__file__).parent
 
 
 @dataclass(frozen=True)
@@ -66,6 +73,24 @@ class Task:
     budgets: tuple[int, ...]
     batch: int = 1
     stop_at: float = float("inf")
+
+    def key(self, budget: int) -> tuple[Any, ...]:
+        """Return what tells the record of this run at a budget from all others."""
+        return self.model, self.sampler, self.seed, self.batch, budget, version(self.sampler)
+
+
+def key_of(record: dict[str, Any]) -> tuple[Any, ...]:
+    """Return the key of a record, as `Task.key` gives it."""
+    return tuple(record[name] for name in ("model", "sampler", "seed", "batch", "budget", "version"))
+
+
+@cache
+def version(sampler: str) -> str:
+    """Return a fingerprint of the code that determines a result: truths, judge, samplers; comments are not code."""
+    sources = [HERE / "search_models.py", HERE / "search_judge.py", SEARCH / "boundary/encoding.py"]
+    if sampler.startswith("boundary"):
+        sources += [*sorted((SEARCH / "boundary").glob("*.py")), SEARCH / "samplers.py"]
+    return hashlib.sha256("".join(ast.dump(ast.parse(path.read_text())) for path in sources).encode()).hexdigest()[:8]
 
 
 def sampler_for(name: str, model: Model, seed: int) -> optuna.samplers.BaseSampler:
@@ -134,67 +159,11 @@ def _record(
     explored = sum(plan_of(t).origin == "explore" for t in study.get_trials(deepcopy=False))
     return {
         "model": task.model, "sampler": task.sampler, "seed": task.seed, "budget": len(rows), "batch": task.batch,
+        "version": version(task.sampler),
         "first_failure": int(np.argmax(failed)) if failed.any() else None,
         "explored": explored / len(rows), "ms_per_trial": 1e3 * spent / len(rows),
         **score(model, np.array(rows), failed, kinds),
     }  # fmt: skip
-
-
-# -- what is shown -----------------------------------------------------------------------------------------------------
-
-
-def table(records: Sequence[dict[str, Any]], metric: str, budget: int) -> str:
-    """Return mean ± standard error of a metric, one line per model and one column per sampler."""
-    samplers = list(dict.fromkeys(r["sampler"] for r in records))
-    models = list(dict.fromkeys(r["model"] for r in records))
-    lines = [f"{metric} at {budget}".ljust(22) + "".join(s.rjust(24) for s in samplers)]
-    means: dict[str, list[float]] = {s: [] for s in samplers}
-    for model in models:
-        cells = []
-        for sampler in samplers:
-            values = _values(records, metric, budget, model, sampler)
-            cells.append(_cell(values))
-            if values and model != "null":
-                means[sampler].append(float(np.mean(values)))
-        lines.append(model.ljust(22) + "".join(c.rjust(24) for c in cells))
-    lines.append(
-        "mean".ljust(22) + "".join((f"{np.mean(v):.3f}" if (v := means[s]) else "-").rjust(24) for s in samplers)
-    )
-    return "\n".join(lines)
-
-
-def _values(records: Sequence[dict[str, Any]], metric: str, budget: int, model: str, sampler: str) -> list[float]:
-    wanted = (model, sampler, budget)
-    return [r[metric] for r in records if (r["model"], r["sampler"], r["budget"]) == wanted]
-
-
-def _cell(values: list[float]) -> str:
-    if not values:
-        return "-"
-    error = np.std(values, ddof=1) / np.sqrt(len(values)) if len(values) >= SMALL_SAMPLE else float("nan")
-    return f"{np.mean(values):.3f} ± {error:.3f} ({min(values):.2f})"
-
-
-def draw(records: Sequence[dict[str, Any]], path: Path) -> None:
-    """Write a picture: mean F1 over models against the budget, one line per sampler."""
-    import matplotlib as mpl  # noqa: PLC0415
-
-    mpl.use("Agg")
-    import matplotlib.pyplot as plt  # noqa: PLC0415
-
-    figure, axes = plt.subplots(figsize=(7, 4.5))
-    budgets = sorted({r["budget"] for r in records})
-    for sampler in dict.fromkeys(r["sampler"] for r in records):
-        means = [
-            np.mean([r["f1"] for r in records if r["sampler"] == sampler and r["budget"] == b and r["model"] != "null"])
-            for b in budgets
-        ]
-        axes.plot(budgets, means, marker="o", label=sampler)
-    axes.set(xlabel="trials", ylabel="F1, mean over models", title="Mapping SIMULATED failure regions", ylim=(0, 1))
-    axes.set_xscale("log")
-    axes.legend()
-    figure.tight_layout()
-    figure.savefig(path, dpi=120)
 
 
 def shares() -> None:
@@ -253,12 +222,12 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--budgets", default="100,200,500,1000")
     parser.add_argument("--models", default="all", help="names, or: all, known, held-out")
-    parser.add_argument("--samplers", default="boundary,sobol,random,tpe,gp,cmaes,aepsych")
+    parser.add_argument("--samplers", default="boundary,sobol,random,tpe,gp,cmaes")
     parser.add_argument("--batch", type=int, default=1, help="trials that run side by side")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--minutes", type=float, default=float("inf"), help="start no further run after this time")
     parser.add_argument("--ablation", action="store_true", help=f"leave parts out: {', '.join(ABLATIONS)}")
-    parser.add_argument("--json", type=Path)
+    parser.add_argument("--json", type=Path, help="where results are kept, and looked for before anything is run")
     parser.add_argument("--picture", type=Path)
     parser.add_argument("--shares", action="store_true", help="print the models' shares of the space, and stop")
     parser.add_argument("--time", default="", help="print ask + tell at these numbers of trials, and stop")
@@ -283,6 +252,52 @@ def chosen_samplers(options: argparse.Namespace) -> list[str]:
     return [name for name in names if name not in missing]
 
 
+def known_records(path: Path | None) -> list[dict[str, Any]]:
+    """Return the records in a file that the code of today would still give."""
+    if path is None or not path.exists():
+        return []
+    records = json.loads(path.read_text())["records"]
+    current = [r for r in records if r["version"] == version(r["sampler"])]
+    if len(current) < len(records):
+        print(f"{path}: {len(records) - len(current)} records of other versions are left out", file=sys.stderr)
+    return current
+
+
+def write_records(path: Path, records: Sequence[dict[str, Any]]) -> None:
+    """Replace the file by one that holds these records, one a line."""
+    lines = ",\n".join(json.dumps(record) for record in records)
+    new = path.with_suffix(".new")
+    new.write_text(f'{{"simulated": true, "records": [\n{lines}\n]}}\n')
+    new.replace(path)
+
+
+def new_records(tasks: Sequence[Task], jobs: int) -> Iterator[list[dict[str, Any]]]:
+    """Run the tasks and yield the records of each as soon as they are there."""
+    with ProcessPoolExecutor(jobs) as pool:
+        for future in as_completed([pool.submit(run, task) for task in tasks]):
+            yield [{k: round(v, 4) if isinstance(v, float) else v for k, v in r.items()} for r in future.result()]
+
+
+def measure(options: argparse.Namespace) -> list[dict[str, Any]]:
+    """Return a record for every model, sampler, seed and budget that is asked for, as far as there was time."""
+    budgets = tuple(int(b) for b in options.budgets.split(","))
+    seeds = range(options.first_seed, options.first_seed + options.seeds)
+    tasks = [
+        Task(model, sampler, seed, budgets, options.batch, time.time() + 60 * options.minutes)
+        for seed, model, sampler in product(seeds, chosen_models(options.models), chosen_samplers(options))
+    ]
+    kept = known_records(options.json)
+    known = {key_of(record) for record in kept}
+    for records in new_records([t for t in tasks if not known.issuperset(map(t.key, budgets))], options.jobs):
+        kept += [record for record in records if key_of(record) not in known]
+        if options.json and records:
+            write_records(options.json, kept)
+    wanted = {task.key(budget) for task in tasks for budget in budgets}
+    found = [record for record in kept if key_of(record) in wanted]
+    print(f"SIMULATED; {len(found)} of {len(wanted)} results; mean ± standard error (worst run; seeds)\n")
+    return sorted(found, key=lambda r: (list(MODELS).index(r["model"]), r["seed"], r["budget"]))
+
+
 def main() -> None:
     """Run the benchmark."""
     options = arguments()
@@ -293,25 +308,13 @@ def main() -> None:
         for name in chosen_samplers(options):
             time_per_trial(name, [int(size) for size in options.time.split(",")])
         return
-    budgets = tuple(int(b) for b in options.budgets.split(","))
-    seeds = range(options.first_seed, options.first_seed + options.seeds)
-    tasks = [
-        Task(model, sampler, seed, budgets, options.batch, time.time() + 60 * options.minutes)
-        for seed, model, sampler in product(seeds, chosen_models(options.models), chosen_samplers(options))
-    ]
-    started = time.perf_counter()
-    with ProcessPoolExecutor(options.jobs) as pool:
-        records = [record for records in pool.map(run, tasks) for record in records]
+    records = measure(options)
+    budgets = sorted({r["budget"] for r in records})
     for metric, budget in [*product(["f1"], budgets), *product(["boundary_octaves", "brier"], budgets[-1:])]:
         print(table(records, metric, budget), end="\n\n")
-    print(
-        f"SIMULATED; {len(records)} of {len(tasks) * len(budgets)} results, mean ± standard error (worst); "
-        f"{time.perf_counter() - started:.0f} s"
-    )
-    if options.json:
-        rounded = [{k: round(v, 4) if isinstance(v, float) else v for k, v in r.items()} for r in records]
-        options.json.write_text(json.dumps({"simulated": True, "argv": sys.argv[1:], "records": rounded}) + "\n")
-    if options.picture:
+    for budget in budgets[-1:]:
+        print(summary(records, budget))
+    if options.picture and records:
         draw(records, options.picture)
 
 
