@@ -13,7 +13,7 @@ import pytest
 from cubisect.errors import UnfitEnvironmentError
 from cubisect.isolation.neighbours import NeighbourLostError
 from cubisect.outcome import Outcome
-from cubisect.reproduce.backtrace import parse, similar
+from cubisect.reproduce.backtrace import parse
 from cubisect.reproduce.case import Case
 from cubisect.reproduce.diagnose import _beside, diagnose, find_debugger, outcome_seen
 from cubisect.space import Point
@@ -121,10 +121,3 @@ def test_parsing() -> None:
     assert found.faulting() == ("libcuda.so.580.1+0x123456", "libcuda.so.580.1+0x100010")
     assert [frame.place for frame in found.threads[2]] == ["libcuda.so.580.1+0xabc"]
     assert found.threads[1][0].function == "inner"
-
-
-def test_near_identical_frames_can_be_merged() -> None:
-    assert similar(["a+1", "b+2"], ["a+1", "c+3"])
-    assert similar(["x+0", "a+1", "b+2", "c+3"], ["a+1", "b+2", "c+3"])
-    assert not similar(["a+1", "b+2"], ["b+2", "c+3"])
-    assert not similar([], ["a+1"])

@@ -27,6 +27,7 @@ from cubisect.cli.output import print_json, say
 from cubisect.cli.records import Campaign, Trial
 from cubisect.errors import ExitCode, InputError
 from cubisect.outcome import FAILURES
+from cubisect.report.faults import recorded_faults
 from cubisect.report.findings import analysis_view, comparison_table, isolation_view
 from cubisect.report.plots import write_pictures
 from cubisect.search.followups import isolation_domains, run_controls, run_isolation, run_witness_test
@@ -91,12 +92,13 @@ def analyze(
         run_witness_test(store, chosen, test, machine, run_line(console, total=test))
     frame = store.frame(chosen)
     result = analyze_frame(frame, chosen.space, bound=bound, confidence=confidence)
+    faults = recorded_faults(store, chosen)
     for file in write_pictures(frame, result, pictures) if pictures else ():
         say(console, str(file))
     if json:
-        print_json(result.to_json())
+        print_json({**result.to_json(), "faults": faults.to_json()})
     else:
-        console.print(analysis_view(result))
+        console.print(analysis_view(result, faults))
 
 
 def control(

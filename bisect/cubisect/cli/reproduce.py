@@ -12,6 +12,7 @@ from cubisect.cli.output import print_json, say
 from cubisect.cli.records import Trial
 from cubisect.errors import InputError
 from cubisect.outcome import FAILURES
+from cubisect.report.faults import recorded_faults
 from cubisect.report.minimal import minimal_cases
 from cubisect.report.pages import Report
 from cubisect.reproduce.c_source import c_source
@@ -76,7 +77,9 @@ def report(
     frame = store.frame(campaign)
     minimal = minimal_cases(store, campaign, record)
     listed = minimal[0].after if minimal else record
-    page = Report(campaign, frame, record, minimal, _reproducer(campaign, frame, listed), listed)
+    page = Report(
+        campaign, frame, record, minimal, _reproducer(campaign, frame, listed), listed, recorded_faults(store, campaign)
+    )
     text = page.html() if output.suffix == ".html" else page.markdown()
     try:
         output.write_text(text, encoding="utf-8")

@@ -17,8 +17,10 @@ from cubisect.cli.options import (
 )
 from cubisect.cli.output import print_json, say
 from cubisect.cli.records import Trial
+from cubisect.report.faults import recorded_faults
 from cubisect.reproduce.case import Case
 from cubisect.reproduce.diagnose import diagnose as diagnose_case
+from cubisect.reproduce.diagnose import outcome_seen
 from cubisect.reproduce.recorded import run_shrink
 from cubisect.reproduce.shrink import DEFAULT_BUDGET, ShrinkEvent
 from cubisect.search.machine import Machine, local_engine
@@ -96,15 +98,21 @@ def diagnose(
     case = Case.of(record, environment=campaign.environment)
     for _ in range(times):
         found = diagnose_case(case, timeout_s=timeout)
-        if found.frames:
+        if outcome_seen(found) == record.outcome:
             break
-    if found.frames:
+    same = bool(found.frames) and outcome_seen(found) == record.outcome  # another failure says nothing of this one
+    if same:
         store.set_frames(campaign, record.number, found.frames)
     if json:
-        print_json({"trial": record.ref, "simulated": record.simulated, "answer": found.answer, "frames": found.frames,
-                    "signature": record.signature, "signature_title": record.signature_title})  # fmt: skip
+        told = {"trial": record.ref, "simulated": record.simulated, "answer": found.answer, "frames": found.frames}
+        signature = {"signature": record.signature, "signature_title": record.signature_title}
+        print_json({**told, "recorded": same, **signature})
     else:
         say(Console(), ("SIMULATED: " if record.simulated else "") + found.answer)
+        if same:
+            say(Console(), recorded_faults(store, campaign).answer)
+        elif found.frames:
+            say(Console(), f"The recorded trial ended otherwise ({record.outcome}), so this is not recorded with it.")
 
 
 def _line(event: ShrinkEvent, budget: int) -> str:

@@ -7,6 +7,7 @@ from rich.text import Text
 
 from cubisect.analysis.compare import Comparison
 from cubisect.analysis.factors import Isolated
+from cubisect.analysis.faults import Faults
 from cubisect.analysis.frame import failed, mapping
 from cubisect.analysis.hang_cost import hang_cost
 from cubisect.analysis.levels import Role
@@ -40,8 +41,8 @@ def campaign_summary(frame: pd.DataFrame, campaign: Campaign) -> RenderableType:
     return Group(*lines)
 
 
-def analysis_view(analysis: Analysis) -> RenderableType:
-    """Return every question with its answer, then the limits of the evidence."""
+def analysis_view(analysis: Analysis, faults: Faults | None = None) -> RenderableType:
+    """Return every question with its answer, what frames say where there are any, then the limits of the evidence."""
     title = Text(f"{analysis.campaign}: {analysis.trials} trials on {analysis.driver}", style="bold")
     if analysis.simulated:
         title.append(f"  {SIMULATED}", style="bold yellow")
@@ -54,7 +55,13 @@ def analysis_view(analysis: Analysis) -> RenderableType:
         )
     settings = [settings_table(analysis.settings), Text()] if analysis.settings.settings else []
     limits = Text("Limits of this evidence: " + analysis.limits.answer, style="dim")
-    return Group(title, Text(), *settings, table, limits)
+    places = [] if faults is None or not faults.faults else [Text(faults_text(faults)), Text()]
+    return Group(title, Text(), *settings, table, *places, limits)
+
+
+def faults_text(faults: Faults) -> str:
+    """Return what frames say of the signatures, then every fault."""
+    return "\n".join([faults.answer, *(f"  {fault.answer}" for fault in faults.faults)])
 
 
 def settings_table(found: Settings) -> RenderableType:

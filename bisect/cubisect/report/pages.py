@@ -14,6 +14,7 @@ import jinja2
 import pandas as pd
 
 from cubisect.analysis.control import Control, control_effect
+from cubisect.analysis.faults import Faults
 from cubisect.analysis.frame import failed, mapping
 from cubisect.analysis.rates import Rate
 from cubisect.analysis.result import amount, plural
@@ -31,7 +32,7 @@ class Report:
     """What a report says of a campaign, or of one trial within it.
 
     `minimal` is what shrinking left, the smallest first; `files` are the texts of a reproducer by name and `listed` is
-    the trial that they submit.
+    the trial that they submit, `faults` what frames say of the signatures.
     """
 
     campaign: Campaign
@@ -40,6 +41,7 @@ class Report:
     minimal: Sequence[MinimalCase] = ()
     files: Mapping[str, str] = field(default_factory=dict)
     listed: TrialRecord | None = None
+    faults: Faults = field(default_factory=lambda: Faults(faults=()))
 
     @cached_property
     def analysis(self) -> Analysis:
@@ -69,6 +71,7 @@ class Report:
             contents=self._contents(), rates=self._rates(), asked=self._asked(), facts=self._facts(),
             rules=analysis.regions.rules, outside=self._outside(), control=self._control(), trial=self.trial,
             minimal=self.minimal, minimal_sentence=minimal_sentence, files=self.files, listed=self.listed,
+            faults=self.faults,
             pictures=self._pictures() if html else {}, grid=None if html else text_grid(self.frame),
             map=trial_map(self.frame, analysis.regions.rules) if html else None,
             width=WIDTH, height=HEIGHT, left=LEFT, bottom=BOTTOM, edge=EDGE,

@@ -8,6 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from cubisect.analysis.faults import Faults
 from cubisect.outcome import CrashEvidence, Evidence, Outcome
 from cubisect.store import Campaign, CampaignSummary, TrialRecord
 from cubisect.trial import TrialSpec
@@ -92,11 +93,15 @@ def trials_table(records: Sequence[TrialRecord], campaign: Campaign) -> Renderab
 
 
 def trial_panel(
-    record: TrialRecord, calibration: Mapping[str, float] = MappingProxyType({}), cost: "HangCost | None" = None
+    record: TrialRecord,
+    calibration: Mapping[str, float] = MappingProxyType({}),
+    cost: "HangCost | None" = None,
+    faults: Faults | None = None,
 ) -> RenderableType:
     """Return one trial: what was submitted, how it ended, the evidence, and what to type next.
 
-    `calibration` is what canaries cost where the trial ran, `cost` what its campaign's hangs cost.
+    `calibration` is what canaries cost where the trial ran, `cost` what its campaign's hangs cost,
+    `faults` what frames say of its campaign's signatures.
     """
     head = Text(record.ref, style="bold")
     head.append(f"  {SIMULATED} by {record.driver}" if record.simulated else f"  {record.driver}")
@@ -104,6 +109,11 @@ def trial_panel(
     table.add_row("outcome", outcome_text(record.outcome))
     _add(table, "reason", record.reason)
     _add(table, "signature", record.signature and f"{record.signature_title} ({record.signature})")
+    fault = faults and faults.of(record.number)
+    if faults and fault:
+        _add(table, "fault", fault.answer)
+        near = [other for other in faults.faults if set(other.signatures) & set(fault.signatures)]
+        _add(table, "not the same", "\n".join(other.answer for other in near if other != fault))
     _add(table, "fail index", record.fail_index)
     table.add_row("purpose", _purpose(record) + (f", of trial {record.parent}" if record.parent else ""))
     table.add_row("batch", _batch(record))

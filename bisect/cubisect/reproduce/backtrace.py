@@ -72,11 +72,3 @@ def _located(address: int, mappings: Sequence[tuple[int, int, str]], function: s
     if module is None:
         return Frame("unmapped", 0 if address < 1 << 16 else address, function)
     return Frame(module, address - min(start for start, _, name in mappings if name == module), function)
-
-
-def similar(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Tell whether two signatures' frames may be merged: the same innermost frame, or most of the frames in common."""
-    if not one or not other:
-        return False
-    common = len(set(one) & set(other))
-    return one[0] == other[0] or 2 * common > len(set(one) | set(other))
