@@ -15,6 +15,8 @@ from support.inprocess import enacted
 
 STACK = 'File "/home/someone/project/bisect/cubisect/drivers/cuda.py", line 184 in run'
 
+ELSEWHERE = {"host": {"kernel": "another"}}
+
 
 @pytest.fixture
 def filled(tmp_path: Path) -> Store:
@@ -26,7 +28,8 @@ def filled(tmp_path: Path) -> Store:
         plan = Plan(spec=TrialSpec(descriptors=explicit), purpose=Purpose.SEARCH, origin=Origin.EXPLORE)
         begun = store.begin_trial(campaign, plan)
         assert begun is not None
-        store.finish_trial(campaign, begun.number, Result(evidence=evidence, verdict=classify(evidence)))
+        result = Result(evidence=evidence, verdict=classify(evidence), environment=ELSEWHERE if explicit else None)
+        store.finish_trial(campaign, begun.number, result)
     return store
 
 
@@ -38,6 +41,8 @@ def test_a_copy_says_the_same_and_names_no_machine(filled: Store, tmp_path: Path
     assert ours.equals(theirs)
     assert copied.campaign("c").environment == filled.campaign("c").environment
     record = copied.trial("c/2")
+    assert copied.environment_of(record) == ELSEWHERE
+    assert copied.environment_of(copied.trial("c/1")) == filled.campaign("c").environment
     assert isinstance(record.spec.descriptors, Descriptors)
     assert b"someone" not in path.read_bytes()
     assert record.evidence is not None

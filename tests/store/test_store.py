@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -76,6 +77,19 @@ def test_crash_evidence_and_ranks_survive(store: Store, campaign: Campaign) -> N
     done = Result(evidence=evidence, verdict=verdict, signature=signature_of(evidence, verdict))
     store.finish_trial(campaign, begun.number, done)
     assert store.trial(str(begun.number)).evidence == evidence
+
+
+def test_a_trial_that_ran_elsewhere_tells_its_environment(store: Store, campaign: Campaign) -> None:
+    other = {**campaign.environment, "host": {"kernel": "another"}}
+    for environment in (other, campaign.environment, None, other):
+        begun = store.begin_trial(campaign, plan())
+        assert begun is not None
+        store.finish_trial(campaign, begun.number, replace(result(Outcome.OK), environment=environment))
+    trials = store.trials(campaign)
+    own = campaign.environment
+    assert [store.environment_of(trial) for trial in trials] == [other, own, own, other]
+    assert trials[0].environment_id == trials[3].environment_id
+    assert [trial.environment_id for trial in trials[1:3]] == [None, None]
 
 
 def test_explicit_descriptors_are_kept_once(store: Store, campaign: Campaign) -> None:
@@ -250,6 +264,21 @@ def test_the_frame_has_every_axis_and_every_feature(store: Store, campaign: Camp
     assert frame["fail_index"].tolist()[1] == 0
     assert frame["cuda_error"].isna().tolist() == [True, False]
     assert frame.attrs == {"campaign": campaign.name, "driver": "sim:null", "simulated": True}
+
+
+def test_a_frame_shows_an_axis_that_only_some_trials_have_left(store: Store, campaign: Campaign) -> None:
+    assert "gap" not in campaign.space.varied
+    assert store.frame(campaign).empty
+    ran(store, campaign, Outcome.OK)
+    assert store.frame(campaign)["gap"].tolist() == [0]
+    ran(store, campaign, Outcome.OK, purpose=Purpose.ISOLATE, gap=4096, sync_between=True, invalid="zero_size")
+    frame = store.frame(campaign)
+    assert frame["gap"].tolist() == [0, 4096]
+    assert frame["sync_between"].tolist() == [False, True]
+    assert frame["sync_between"].dtype == bool
+    assert frame["invalid"].tolist() == ["none", "zero_size"]
+    assert frame["tainted"].dtype == bool
+    assert frame["mean_size"].notna().all()
 
 
 def test_campaigns_are_listed_with_their_counts(store: Store, campaign: Campaign) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from cubisect.analysis.frame import conclusive, explored, is_in, varied_axes
+from cubisect.analysis.frame import conclusive, explored, is_in, mapping, varied_axes
 from cubisect.analysis.result import Result, plural
 from cubisect.space import AXES
 from cubisect.trial import Purpose
@@ -47,7 +47,8 @@ def _simulated(frame: pd.DataFrame) -> str:
 
 
 def _held(rows: pd.DataFrame) -> str:
-    varied = varied_axes(rows)
+    """Name what the search held; trials around one failure (isolate, shrink) vary axes that the answers do not use."""
+    varied = varied_axes(mapping(rows))
     held = [name for name in AXES if name in rows and name not in varied]
     return f"Not varied, so nothing is known of their effect: {', '.join(held)}." if held else ""
 

@@ -19,7 +19,7 @@ from sqlalchemy.exc import (
 
 from cubisect.errors import StoreError
 
-HEAD = "0002"
+HEAD = "0003"
 """The newest revision in `migrations/versions`; a test holds the two together."""
 
 BUSY_TIMEOUT_S = 30.0

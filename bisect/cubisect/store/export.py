@@ -31,20 +31,18 @@ def copy_campaign(store: Store, campaign: Campaign, url: str) -> int:
         row = source.get_one(CampaignRow, campaign.id)
         if sink.scalars(select(CampaignRow).where(CampaignRow.name == row.name)).first() is not None:
             raise InputError(f"{url} has a campaign {row.name!r} already; copy it into another database")
-        environment = source.get_one(EnvironmentRow, row.environment_id)
-        known = select(EnvironmentRow).where(EnvironmentRow.digest == environment.digest)
-        own = sink.scalars(known).one_or_none() or EnvironmentRow(**_values(environment, without={"id"}))
-        sink.add(own)
-        sink.flush()
-        copied = CampaignRow(**{**_values(row, without={"id"}), "environment_id": own.id})
+        trials = source.scalars(select(TrialRow).where(TrialRow.campaign_id == row.id).order_by(TrialRow.number)).all()
+        elsewhere = {trial.environment_id for trial in trials if trial.environment_id is not None}
+        environments = {id_: _copied_environment(source, sink, id_) for id_ in {row.environment_id, *elsewhere}}
+        copied = CampaignRow(**{**_values(row, without={"id"}), "environment_id": environments[row.environment_id]})
         sink.add(copied)
         sink.flush()
-        trials = source.scalars(select(TrialRow).where(TrialRow.campaign_id == row.id).order_by(TrialRow.number)).all()
         for digest in {trial.batch_digest for trial in trials if trial.batch_digest is not None}:
             sink.merge(BatchRow(**_values(source.get_one(BatchRow, digest))))
         for trial in trials:
             values = {**_values(trial, without={"id"}), "campaign_id": copied.id, "owner": "copied:0:0"}
-            sink.add(TrialRow(**{**values, "evidence": without_folders(trial.evidence)}))
+            where = None if trial.environment_id is None else environments[trial.environment_id]
+            sink.add(TrialRow(**{**values, "environment_id": where, "evidence": without_folders(trial.evidence)}))
     if target.dialect.name == "sqlite":
         with target.connect() as connection:
             raw: Any = connection.connection.driver_connection
@@ -52,6 +50,16 @@ def copy_campaign(store: Store, campaign: Campaign, url: str) -> int:
             raw.execute("PRAGMA journal_mode=DELETE")  # one file, which can be read where nothing may be written
     target.dispose()
     return len(trials)
+
+
+def _copied_environment(source: Session, sink: Session, id_: int) -> int:
+    """Return the row of an environment in the other database, made where it is missing."""
+    environment = source.get_one(EnvironmentRow, id_)
+    known = sink.scalars(select(EnvironmentRow).where(EnvironmentRow.digest == environment.digest)).one_or_none()
+    row = known or EnvironmentRow(**_values(environment, without={"id"}))
+    sink.add(row)
+    sink.flush()
+    return row.id
 
 
 def export_parquet(store: Store, campaign: Campaign, path: Path) -> None:

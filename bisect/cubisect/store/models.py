@@ -92,7 +92,8 @@ class BatchRow(Base):
 class TrialRow(Base):
     """One trial. Beside these columns there is one per axis of the space, under the axis's name.
 
-    `state` is ``running``, ``done``, or ``lost`` when the process that ran it is gone.
+    `state` is ``running``, ``done``, or ``lost`` when the process that ran it is gone. `environment_id` is None where
+    it ran in the campaign's own environment.
     """
 
     __tablename__ = "trials"
@@ -133,6 +134,7 @@ class TrialRow(Base):
     gpu: Mapped[str | None] = mapped_column(String(100))
     lane: Mapped[int | None] = mapped_column(Integer)
     tainted: Mapped[bool] = mapped_column(Boolean, default=False)
+    environment_id: Mapped[int | None] = mapped_column(ForeignKey("environments.id"))
     features: Mapped[dict[str, Any] | None] = mapped_column(JSON)
     evidence: Mapped[dict[str, Any] | None] = mapped_column(JSON)
 

@@ -62,7 +62,7 @@ class Plan:
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """How a trial ended."""
+    """How a trial ended. `environment` is where it ran, None for the campaign's own."""
 
     evidence: Evidence
     verdict: Verdict
@@ -71,6 +71,7 @@ class Result:
     lane: int = 0
     gpu: str | None = None
     tainted: bool = False
+    environment: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +79,8 @@ class TrialRecord:
     """A recorded trial. Everything about its end is None (or 0) while it is running.
 
     `parent` is the number of the trial that this one repeats or controls, `finished` counts the campaign's finished
-    trials up to this one, `owner` is the process that ran it.
+    trials up to this one, `owner` is the process that ran it. `environment_id` is None where it ran in the campaign's
+    own environment; `Store.environment_of` tells either.
     """
 
     campaign: str
@@ -105,6 +107,7 @@ class TrialRecord:
     gpu: str | None = None
     lane: int | None = None
     tainted: bool = False
+    environment_id: int | None = None
     started_at: datetime | None = None
     ended_at: datetime | None = None
     features: Mapping[str, int | float] = field(default_factory=dict)

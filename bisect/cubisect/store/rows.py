@@ -91,7 +91,7 @@ FINISH = (
             for name in (
                 "state", "finished", "ended_at", "lease_expires_at", "outcome", "reason", "cuda_error",
                 "cuda_error_name", "fail_index", "phase", "repetition_reached", "signature", "signature_title",
-                "wall_s", "gpu", "lane", "tainted", *sorted(LONG_COLUMNS),
+                "wall_s", "gpu", "lane", "tainted", "environment_id", *sorted(LONG_COLUMNS),
             )
         }
     )
@@ -118,7 +118,7 @@ def begun_values(campaign: Campaign, plan: Plan, number: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def finished_values(result: Result, finished: int, now: datetime) -> dict[str, Any]:
+def finished_values(result: Result, finished: int, now: datetime, environment: int | None = None) -> dict[str, Any]:
     """Return the columns that the end of a trial fills in."""
     verdict, signature, evidence = result.verdict, result.signature, result.evidence
     return {
@@ -129,7 +129,7 @@ def finished_values(result: Result, finished: int, now: datetime) -> dict[str, A
         "signature": None if signature is None else signature.key,
         "signature_title": None if signature is None else signature.title,
         "wall_s": evidence.wall_s, "gpu": result.gpu, "lane": result.lane, "tainted": result.tainted,
-        "features": dict(result.features), "evidence": codec.evidence_to_json(evidence),
+        "environment_id": environment, "features": dict(result.features), "evidence": codec.evidence_to_json(evidence),
     }  # fmt: skip
 
 

@@ -197,7 +197,7 @@ class Store:
         of = {"campaign": campaign.id}
         with self._write() as connection:
             finished = connection.execute(rows.COUNT_FINISHED, {**of, "by": 1}).scalar_one()
-            values = rows.finished_values(result, finished, self._now())
+            values = rows.finished_values(result, finished, self._now(), _elsewhere(connection, campaign, result))
             row = connection.execute(rows.FINISH, {**values, **of, "of_number": number}).mappings().one_or_none()
             if row is None:
                 connection.execute(rows.COUNT_FINISHED, {**of, "by": -1})
@@ -356,6 +356,15 @@ class Store:
         with self._read() as connection:
             return rows.records_of(connection, campaign, rows.FINISHED_AFTER, of_campaign=campaign.id, after=finished)
 
+    def environment_of(self, record: TrialRecord) -> Mapping[str, Any]:
+        """Return the environment in which a trial ran."""
+        if record.environment_id is None:
+            return self.campaign(record.campaign).environment
+        query = select(ENVIRONMENTS.c.fingerprint).where(ENVIRONMENTS.c.id == record.environment_id)
+        with self._read() as connection:
+            found: Mapping[str, Any] = connection.execute(query).scalar_one()
+            return found
+
     def frame(self, campaign: Campaign) -> "pd.DataFrame":
         """Return every finished trial as a row; the columns are told in ``docs/architecture.md``."""
         from cubisect.store.frame import frame_of  # noqa: PLC0415  (pandas, which most commands can do without)
@@ -399,6 +408,13 @@ class Store:
 
 def _running_of(campaign: Campaign) -> Sequence[ColumnElement[bool]]:
     return TRIALS.c.campaign_id == campaign.id, TRIALS.c.state == RUNNING
+
+
+def _elsewhere(connection: Connection, campaign: Campaign, result: Result) -> int | None:
+    """Return the row of the environment in which a trial ran, None for the campaign's own."""
+    if result.environment is None or result.environment == campaign.environment:
+        return None
+    return rows.environment_id(connection, result.environment)
 
 
 def _give_back(connection: Connection, campaign: Campaign, count: int) -> None:
