@@ -49,19 +49,24 @@ PAIRS = (("descriptor_count", "total_bytes"), ("descriptor_count", "repetition")
 """The pairs of quantities on which a campaign's failures are mapped, where both vary."""
 
 INCHES, DOTS_PER_INCH = 4.6, 110
+COLUMNS_A_PANEL = 2
+"""Entries of the legend beside each other, for each panel above them."""
+
 WATERMARK = "SIMULATED"
 
 
-def failure_map(frame: pd.DataFrame, rules: Sequence[Rule] = ()) -> Figure:
-    """Return the trials on pairs of axes, failures on top, with the boxes of the rules that speak of both."""
+def failure_map(frame: pd.DataFrame, rules: Sequence[Rule] = (), pairs: Sequence[tuple[str, str]] = PAIRS) -> Figure:
+    """Return the trials on pairs of quantities, failures on top, with the boxes of the rules that speak of both."""
     rows = conclusive(frame)
-    pairs = [pair for pair in PAIRS if all(rows[name].nunique() > 1 for name in pair)] or [PAIRS[0]]
+    pairs = [pair for pair in pairs if all(rows[name].nunique() > 1 for name in pair)] or [pairs[0]]
     figure = Figure(figsize=(INCHES * len(pairs), INCHES), layout="constrained")
     panels = np.atleast_1d(figure.subplots(1, len(pairs)))
     for panel, (x, y) in zip(panels, pairs, strict=True):
         _map_panel(panel, rows, x, y, rules)
     handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
+    figure.legend(
+        handles, labels, loc="outside lower center", ncols=min(len(labels), COLUMNS_A_PANEL * len(pairs)), frameon=False
+    )
     _finish(figure, frame, "Where trials failed")
     return figure
 
@@ -220,8 +225,14 @@ def is_log(name: str) -> bool:
 def label(name: str) -> str:
     """Return a quantity with its unit, for a side of a picture."""
     axis = AXES.get(name)
-    unit = axis.unit if isinstance(axis, NumericAxis) else "bytes" if name.endswith("size") else ""
-    return f"{name.replace('_', ' ')}{f' ({unit})' if unit and not name.endswith(unit) else ''}"
+    unit = (
+        axis.unit
+        if isinstance(axis, NumericAxis)
+        else "bytes"
+        if name.endswith("size") or name.startswith("bytes")
+        else ""
+    )
+    return f"{name.replace('_', ' ')}{f' ({unit})' if unit and unit not in name.split('_') else ''}"
 
 
 def varied_categories(frame: pd.DataFrame) -> list[str]:
