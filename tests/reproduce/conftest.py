@@ -14,7 +14,7 @@ from cubisect.trial import TrialSpec
 
 STAND_IN = Path(__file__).parent.parent / "fakecuda" / "include"
 TOOLKIT = Path("/usr/local/cuda/include")
-WARNINGS = ["-Wall", "-Wextra", "-Werror", "-Wno-missing-field-initializers"]
+WARNINGS = ["-Wall", "-Wextra", "-Werror"]
 
 Build = Callable[..., Path]
 

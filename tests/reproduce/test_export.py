@@ -70,14 +70,34 @@ def test_nothing_personal(tmp_path: Path) -> None:
     assert "GPU: Some GPU" in (tmp_path / "out" / "reproduce.c").read_text()
 
 
-def test_again_over_an_earlier_export_but_not_over_other_files(tmp_path: Path) -> None:
+def test_again_over_an_earlier_export_what_else_lies_there_stays(tmp_path: Path) -> None:
     exported(tmp_path / "out", point_spec())
-    exported(tmp_path / "out", point_spec(descriptor_count=3))
+    (tmp_path / "out" / "batch.log").write_text("mine")
+    exported(tmp_path / "out", point_spec(descriptor_count=3, stream_state="blocked"))
     assert read_case(tmp_path / "out" / "case.json").spec.descriptor_count == 3
-    (tmp_path / "out" / "thesis.tex").write_text("mine")
+    left = {"README.md", "case.json", "reproduce.c", "batch.log"}  # no reproduce.py of the first one
+    assert {entry.name for entry in (tmp_path / "out").iterdir()} == left
+
+
+def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("mine")
     with pytest.raises(InputError, match="holds other files"):
-        exported(tmp_path / "out", point_spec())
-    assert (tmp_path / "out" / "thesis.tex").read_text() == "mine"
+        exported(tmp_path, point_spec())
+    (tmp_path / "case.json").write_text("{}")
+    with pytest.raises(InputError, match="holds other files"):
+        exported(tmp_path, point_spec())
+    assert (tmp_path / "README.md").read_text() == "mine"
+
+
+CASES = Path(__file__).parents[2] / "docs" / "cases"
+
+
+@pytest.mark.parametrize("name", ["h200-async_error", "h200-segfault"])
+def test_published_cases_are_what_is_written_today(name: str) -> None:
+    """Where this fails, type the command of docs/cases/README.md again."""
+    written = files_of(read_case(CASES / name / "case.json"))
+    for file in written.keys() - {"case.json"}:  # what the others are written from
+        assert (CASES / name / file).read_text() == written[file], file
 
 
 def test_running_trial_is_refused(tmp_path: Path) -> None:

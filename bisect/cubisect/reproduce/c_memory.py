@@ -65,12 +65,6 @@ class _Side:
     cuts: Sequence[int] = ()
 
     @property
-    def declaration(self) -> str:
-        if self.cuts:
-            return f"static Chunks {self.name} = {{{len(self.cuts) - 1}, {self.name}_cuts, {{0}}}};"
-        return f"CUdeviceptr {self.name};"
-
-    @property
     def allocate(self) -> list[str]:
         name, extent = self.name, self.extent
         if self.cuts:
@@ -112,7 +106,7 @@ def c_memory(spec: TrialSpec) -> CMemory:
     sides = (source, destination)
     return CMemory(
         helpers=_helpers(sides),
-        declaration=[side.declaration for side in sides],
+        declaration=_declared(sides),
         allocate=[line for side in sides for line in side.allocate],
         put_source=source.put("bytes"),
         put_destination=destination.put("expected"),
@@ -126,6 +120,12 @@ def _side(name: str, extent: str, spec: TrialSpec, place: str, starts: Int64, le
     kind = "device" if place == "d" else spec.host_memory
     cuts = [0, *_registration_cuts(starts, spec.sizes, length), length] if kind == "registered_chunks" else ()
     return _Side(name, extent, kind, cuts)
+
+
+def _declared(sides: Sequence[_Side]) -> list[str]:
+    chunks = [f"static Chunks {s.name} = {{{len(s.cuts) - 1}, {s.name}_cuts, {{0}}}};" for s in sides if s.cuts]
+    plain = ", ".join(side.name for side in sides if not side.cuts)
+    return [*chunks, f"CUdeviceptr {plain};"] if plain else chunks
 
 
 def _helpers(sides: Sequence[_Side]) -> list[str]:

@@ -1,7 +1,6 @@
 """A folder to hand to a vendor: ``case.json``, ``reproduce.c``, ``reproduce.py`` and ``README.md``."""
 
 import json
-import shutil
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 from cubisect.analysis.result import percent
 from cubisect.errors import InputError
 from cubisect.reproduce.c_source import TIMEOUT_S, c_source, environment
-from cubisect.reproduce.case import Case, Tally
+from cubisect.reproduce.case import FORMAT, Case, Tally
 from cubisect.reproduce.python_source import python_source, unsupported_reason
 from cubisect.store import TrialRecord
 
@@ -28,12 +27,12 @@ def export(
     batch_runs: Tally | None = None,
     control_runs: Tally | None = None,
 ) -> Case:
-    """Write the folder of a finished trial and return its case. All files appear, or none.
+    """Write the folder of a finished trial and return its case.
 
     `environment` is the campaign's; `batch_runs` and `control_runs` count runs of the very batch, both ways.
 
     Raises:
-        InputError: the trial has not finished, or the folder holds other files.
+        InputError: the trial has not finished, or the folder holds other files than an earlier export.
     """
     case = Case.of(record, environment=environment, batch_runs=batch_runs, control_runs=control_runs)
     write_folder(files_of(case, timeout_s=timeout_of(record)), directory)
@@ -100,31 +99,30 @@ def environment_lines(found: Mapping[str, Any]) -> list[str]:
 
 
 def write_folder(files: Mapping[str, str], directory: Path) -> None:
-    """Write the files into a folder that is new, empty, or an earlier export, so that all appear or none.
+    """Write the files into a folder that is new or empty, or over an earlier export; what else lies there stays.
 
     Raises:
-        InputError: the folder holds other files, or cannot be written.
+        InputError: the folder holds files but no earlier export, or cannot be written.
     """
     try:
-        if directory.exists():
-            foreign = sorted(entry.name for entry in directory.iterdir() if entry.name not in FILES)
-            if foreign:
-                raise InputError(f"{directory} holds other files ({foreign[0]}); give an empty or a new folder by -o")
-        directory.parent.mkdir(parents=True, exist_ok=True)
-        staging = Path(tempfile.mkdtemp(dir=directory.parent, prefix=f".{directory.name}-"))
-        try:
-            _replace_folder(staging, files, directory)
-        finally:
-            shutil.rmtree(staging, ignore_errors=True)
+        if directory.exists() and any(directory.iterdir()) and not _holds_case(directory):
+            raise InputError(f"{directory} holds other files; give an empty or a new folder by -o")
+        directory.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=directory, prefix=".writing-") as staging:
+            for name, text in files.items():
+                (Path(staging) / name).write_text(text, encoding="utf-8")
+            for name in FILES:
+                if name in files:
+                    (Path(staging) / name).replace(directory / name)
+                else:
+                    (directory / name).unlink(missing_ok=True)
     except OSError as error:
         raise InputError(f"{directory} cannot be written: {error.strerror}; give another folder by -o") from error
 
 
-def _replace_folder(staging: Path, files: Mapping[str, str], directory: Path) -> None:
-    new, old = staging / "new", staging / "old"
-    new.mkdir()
-    for name, text in files.items():
-        (new / name).write_text(text, encoding="utf-8")
-    if directory.exists():
-        directory.rename(old)
-    new.rename(directory)
+def _holds_case(directory: Path) -> bool:
+    try:
+        data = json.loads((directory / "case.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(data, dict) and data.get("format") == FORMAT

@@ -1,528 +1,506 @@
 /* cuMemcpyBatchAsync: segfault in submit
  *
- *   gcc -O2 -o reproduce reproduce.c -I/usr/local/cuda/include -lcuda     (or: nvcc -O2 -o reproduce reproduce.c -lcuda)
- *   ./reproduce --times 20              the batch call
- *   ./reproduce --times 20 --percopy    the control: the same copies, one cuMemcpyAsync each
+ *   gcc -O2 -o reproduce reproduce.c -I/usr/local/cuda/include -lcuda
+ *   nvcc -O2 -o reproduce reproduce.c -lcuda       (the same)
+ *   ./reproduce --times 20                         the batch call
+ *   ./reproduce --times 20 --percopy               the control: one cuMemcpyAsync per copy
  *
  * Batch: 3,713 copies, 12,000,968 bytes, h2d.
- * Batch call: 22 of 22 runs failed (95 %: 85 % to 100 %).
+ * Batch call: 30 of 30 runs failed (95 %: 88 % to 100 %).
  * GPU: NVIDIA H200, compute capability 9.0, VBIOS 96.00.a5.00.1a.
  * Driver: 580.159.04, CUDA 13.0.
  *
- * Every run is a process of its own. The exit status is that of the worst run: 0 ok, 10 error, 11 segfault, 12 hang,
- * 13 async_error (the synchronisation fails), 14 corrupt, 15 crash (another signal); 2 wrong usage; 3 not set up: no
- * device, out of memory, no such call in this driver.
+ * Every run is a process of its own; what is under test ends at the headline "Processes". The exit
+ * status is that of the worst run: 0 ok, 10 error, 11 segfault, 12 hang, 13 async_error (told by
+ * the synchronisation), 14 corrupt, 15 crash (another signal); 2 wrong usage; 3 not set up (no
+ * device, out of memory, no such call in this driver). CUDA_VISIBLE_DEVICES chooses the GPU.
  */
-#define _GNU_SOURCE
 #include <cuda.h>
+#include <err.h>
 #include <signal.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-enum { OK = 0, USAGE = 2, NOT_SET_UP = 3, ERROR = 10, SEGFAULT = 11, HANG = 12, ASYNC_ERROR = 13, CORRUPT = 14, CRASH = 15 };
+enum { OK, USAGE = 2, NOT_SET_UP, ERROR = 10, SEGFAULT, HANG, ASYNC_ERROR, CORRUPT, CRASH };
 
-/* -- the batch ----------------------------------------------------------------------------------------------------- */
+/* CHECK ends the run with a status, and says why, when a call of the driver fails. */
+#define CHECK(status, call) do { CUresult r = (call); if (r) fail(status, #call, r); } while (0)
+static void fail(int status, const char *call, CUresult result), end(int status), use_gpu(void);
+
+/* ---- The copies ------------------------------------------------------------------------------ */
 
 #define COUNT 3713
 #define SOURCE_BYTES 12000968ull
 #define DESTINATION_BYTES 12000968ull
-#define REPETITION 1 /* submissions of the batch, on one stream */
 
-static size_t source[COUNT], destination[COUNT], size[COUNT]; /* offsets in the two buffers, bytes */
+static size_t source[COUNT], destination[COUNT], size[COUNT]; /* offsets in two buffers; bytes */
 static const unsigned size_table[COUNT]; /* at the end of this file */
 
-static void build(void)
+static void describe(void)
 {
     for (size_t i = 0; i < COUNT; i++) size[i] = size_table[i];
-    for (size_t i = 0, at = 0; i < COUNT; at += size[i], i++) source[i] = at;
-    for (size_t i = 0, at = 0; i < COUNT; at += size[i], i++) destination[i] = at;
+    for (size_t i = 0, at = 0; i < COUNT; at += size[i], i++)
+        source[i] = at;
+    for (size_t i = 0; i < COUNT; i++) destination[i] = source[i];
 }
 
-/* -- memory -------------------------------------------------------------------------------------------------------- */
+/* ---- The call under test, and the check ------------------------------------------------------ */
 
-static volatile struct { int phase; } *shared; /* survives the death of a run */
+static CUresult (*batch)(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count,
+    CUmemcpyAttributes *attrs, size_t *attrsIdxs, size_t numAttrs, size_t *failIdx, CUstream);
+
+static CUdeviceptr dsts[COUNT], srcs[COUNT];
 enum { SETTING_UP, CALLING, VERIFYING };
+static volatile struct { int busy, phase; } *shared; /* outlives a run */
+static int timeout = 60; /* seconds for one run */
 
-static int failed(int outcome, const char *call, CUresult result)
+static void submit(int percopy, CUstream stream)
+{
+    CUmemcpyAttributes attribute[1] = { {0} };
+    size_t start[] = {0}, attributes = 1; /* one for all copies */
+    attribute[0].srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM;
+    if (percopy) {
+        for (size_t i = 0; i < COUNT; i++)
+            CHECK(ERROR, cuMemcpyAsync(dsts[i], srcs[i], size[i], stream));
+        return;
+    }
+    const size_t unwritten = 0xFEEDFACE0BADCAFEull;
+    size_t fail_index = unwritten;
+    CUresult result = batch(dsts, srcs, size, COUNT,
+                            attribute, start, attributes, &fail_index, stream);
+    if (result && fail_index == unwritten) printf("failIdx not written, ");
+    else if (result) printf("failIdx %lld, ", (long long)fail_index); /* -1: no copy */
+    if (result) fail(ERROR, "cuMemcpyBatchAsync", result);
+}
+
+static void run(int percopy)
+{
+    unsigned char *bytes = malloc(SOURCE_BYTES);
+    unsigned char *expected = malloc(DESTINATION_BYTES), *arrived = malloc(DESTINATION_BYTES);
+    CUdeviceptr from, to;
+    CUstream stream = NULL;
+    CUdriverProcAddressQueryResult found;
+    if (!bytes || !expected || !arrived) fail(NOT_SET_UP, "malloc", CUDA_ERROR_OUT_OF_MEMORY);
+    use_gpu();
+    CHECK(NOT_SET_UP, cuGetProcAddress("cuMemcpyBatchAsync", (void **)&batch, 12080, 0, &found));
+    CHECK(NOT_SET_UP, cuMemHostAlloc((void **)&from, SOURCE_BYTES, 0));
+    CHECK(NOT_SET_UP, cuMemAlloc(&to, DESTINATION_BYTES));
+    CHECK(NOT_SET_UP, cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    for (size_t i = 0; i < SOURCE_BYTES; i++)
+        bytes[i] = i * i * 0x9E3779B97F4A7C15ull >> 56; /* no two stretches are alike */
+    memset(expected, 0xA5, DESTINATION_BYTES);
+    memcpy((void *)from, bytes, SOURCE_BYTES);
+    CHECK(NOT_SET_UP, cuMemcpyHtoD(to, expected, DESTINATION_BYTES));
+    describe();
+    for (size_t i = 0; i < COUNT; i++) {
+        dsts[i] = to + destination[i];
+        srcs[i] = from + source[i];
+        memcpy(expected + destination[i], bytes + source[i], size[i]);
+    }
+    CHECK(NOT_SET_UP, cuCtxSynchronize());
+
+    shared->phase = CALLING;
+    submit(percopy, stream);
+    CHECK(ASYNC_ERROR, cuStreamSynchronize(stream));
+    shared->phase = VERIFYING;
+    CHECK(ASYNC_ERROR, cuMemcpyDtoH(arrived, to, DESTINATION_BYTES));
+    size_t wrong = 0, first = 0;
+    for (size_t i = 0; i < DESTINATION_BYTES; i++)
+        if (arrived[i] != expected[i] && wrong++ == 0) first = i;
+    if (wrong) printf("%zu of %llu bytes differ, first at %zu", wrong, DESTINATION_BYTES, first);
+    else printf("every byte arrived");
+    end(wrong ? CORRUPT : OK);
+}
+
+/* ---- Processes: nothing below is under test -------------------------------------------------- */
+
+static void fail(int status, const char *call, CUresult result)
 {
     const char *name = NULL;
     cuGetErrorName(result, &name);
     printf("%s: %s (%d)", call, name ? name : "?", result);
-    return outcome;
+    end(status);
 }
 
-#define NEED(call) do { CUresult r_ = (call); if (r_) return failed(NOT_SET_UP, #call, r_); } while (0)
-
-typedef struct { CUdeviceptr at; } Buffer;
-
-static CUdeviceptr address(const Buffer *buffer, size_t offset) { return buffer->at + offset; }
-
-static int allocate_on_device(Buffer *buffer, size_t bytes)
+static void end(int status)
 {
-    NEED(cuMemAlloc(&buffer->at, bytes));
-    return OK;
+    fflush(stdout);
+    _exit(status); /* not exit(): cleaning up could hang */
 }
 
-static int allocate_on_host(Buffer *buffer, size_t bytes) /* pinned */
-{
-    NEED(cuMemHostAlloc((void **)&buffer->at, bytes, 0));
-    return OK;
-}
-
-enum { PERIOD = 1048573, UNTOUCHED = 0xA5 }; /* a prime: no copy from a wrong page looks right */
-
-static void fill_pattern(unsigned char *bytes, size_t extent)
-{
-    uint64_t x = 1;
-    for (size_t i = 0; i < PERIOD && i < extent; i++) bytes[i] = (x = x * 6364136223846793005ull + 1442695040888963407ull) >> 56;
-    for (size_t i = PERIOD; i < extent; i++) bytes[i] = bytes[i - PERIOD];
-}
-
-/* Moves all bytes of a buffer to or from plain memory, without the call under test. */
-static int write_all(const Buffer *buffer, unsigned char *bytes, size_t extent, int on_device)
-{
-    if (on_device) NEED(cuMemcpyHtoD(buffer->at, bytes, extent));
-    else memcpy((void *)buffer->at, bytes, extent);
-    return OK;
-}
-
-static CUresult read_all(unsigned char *bytes, const Buffer *buffer, size_t extent, int on_device)
-{
-    if (on_device) return cuMemcpyDtoH(bytes, buffer->at, extent);
-    memcpy(bytes, (void *)buffer->at, extent);
-    return CUDA_SUCCESS;
-}
-
-/* -- the call under test ------------------------------------------------------------------------------------------- */
-
-typedef CUresult (*BatchCall)(CUdeviceptr *, CUdeviceptr *, size_t *, size_t, CUmemcpyAttributes *, size_t *, size_t, size_t *, CUstream);
-
-static CUdeviceptr srcs[COUNT], dsts[COUNT];
-static size_t sizes[COUNT], attribute_index[1];
-static CUmemcpyAttributes attributes[1];
-
-static int submit(BatchCall call, CUstream stream, int percopy, int repetition)
-{
-    if (percopy) {
-        for (size_t i = 0; i < COUNT; i++) {
-            CUresult result = cuMemcpyAsync(dsts[i], srcs[i], sizes[i], stream);
-            if (result) return printf("copy %zu, ", i), failed(ERROR, "cuMemcpyAsync", result);
-        }
-        return OK;
-    }
-    {
-        size_t first = 0, count = COUNT;
-        size_t runs = 1;
-        for (size_t k = 0; k < runs; k++) attribute_index[k] = k * count / runs;
-        size_t fail_index = 0xFEEDFACE0BADCAFEull; /* neither a descriptor nor SIZE_MAX: "not written" can be told */
-        CUresult result = call(dsts + first, srcs + first, sizes + first, count, attributes, attribute_index, runs, &fail_index, stream);
-        if (result) {
-            if (fail_index == 0xFEEDFACE0BADCAFEull) printf("failIdx not written, ");
-            else if (fail_index == SIZE_MAX) printf("failIdx SIZE_MAX, ");
-            else printf("failIdx %zu, ", first + fail_index);
-            return failed(ERROR, "cuMemcpyBatchAsync", result);
-        }
-    }
-    (void)repetition;
-    return OK;
-}
-
-static CUresult synchronise(CUstream stream)
-{
-    return cuStreamSynchronize(stream);
-}
-
-static int use_gpu(int gpu)
+static void use_gpu(void)
 {
     CUdevice device;
     CUcontext context;
-    NEED(cuInit(0));
-    NEED(cuDeviceGet(&device, gpu));
-    NEED(cuDevicePrimaryCtxRetain(&context, device));
-    NEED(cuCtxSetCurrent(context));
-    return OK;
+    CHECK(NOT_SET_UP, cuInit(0));
+    CHECK(NOT_SET_UP, cuDeviceGet(&device, 0));
+    CHECK(NOT_SET_UP, cuDevicePrimaryCtxRetain(&context, device));
+    CHECK(NOT_SET_UP, cuCtxSetCurrent(context));
 }
 
-static int find_call(BatchCall *call)
+static pid_t spawn(void) /* the parent never calls cuInit: a fork after it is useless */
 {
-    CUdriverProcAddressQueryResult found;
-    NEED(cuGetProcAddress("cuMemcpyBatchAsync", (void **)call, 12080, 0, &found)); /* this ABI: with failIdx */
-    return OK;
+    fflush(stdout);
+    pid_t child = fork();
+    if (child < 0) err(NOT_SET_UP, "fork");
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* ends with its parent */
+        alarm(timeout);                   /* the watchdog */
+    }
+    return child;
 }
 
-/* One run, in a process of its own; returns its exit status. */
-static int run(int gpu, int percopy)
+static void print_environment(void)
 {
-    static Buffer from, to;
-    BatchCall call;
-    CUstream stream = NULL;
-    unsigned char *bytes = malloc(SOURCE_BYTES), *expected = malloc(DESTINATION_BYTES), *arrived = malloc(DESTINATION_BYTES);
-    if (!bytes || !expected || !arrived) return printf("out of host memory"), NOT_SET_UP;
-    build();
-    if (use_gpu(gpu) || find_call(&call) || allocate_on_host(&from, SOURCE_BYTES) || allocate_on_device(&to, DESTINATION_BYTES)) return NOT_SET_UP;
-    fill_pattern(bytes, SOURCE_BYTES);
-    memset(expected, UNTOUCHED, DESTINATION_BYTES);
-    if (write_all(&from, bytes, SOURCE_BYTES, 0) || write_all(&to, expected, DESTINATION_BYTES, 1)) return NOT_SET_UP;
-    for (size_t i = 0; i < COUNT; i++) {
-        srcs[i] = address(&from, source[i]), dsts[i] = address(&to, destination[i]), sizes[i] = size[i];
-        memcpy(expected + destination[i], bytes + source[i], size[i]);
-    }
-    for (size_t k = 0; k < 1; k++) attributes[k].srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM, attributes[k].flags = 0;
-    NEED(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-    NEED(cuCtxSynchronize());
-
-    CUresult result;
-    for (int repetition = 1; repetition <= REPETITION; repetition++) {
-        shared->phase = CALLING;
-        int outcome = submit(call, stream, percopy, repetition);
-        if (outcome) return outcome;
-    }
-    if ((result = synchronise(stream))) return failed(ASYNC_ERROR, "cuStreamSynchronize", result);
-    shared->phase = VERIFYING;
-    if ((result = read_all(arrived, &to, DESTINATION_BYTES, 1))) return failed(ASYNC_ERROR, "reading back", result);
-    size_t wrong = 0, first = 0;
-    for (size_t i = DESTINATION_BYTES; i-- > 0;)
-        if (arrived[i] != expected[i]) wrong++, first = i;
-    if (wrong) return printf("%zu of %zu bytes differ, the first at offset %zu", wrong, (size_t)DESTINATION_BYTES, first), CORRUPT;
-    return printf("every byte arrived"), OK;
+    char name[128] = "", version[256] = "";
+    int cuda = 0;
+    FILE *file = fopen("/proc/driver/nvidia/version", "r");
+    if (file && fgets(version, sizeof version, file)) printf("%s", version);
+    use_gpu();
+    CHECK(NOT_SET_UP, cuDriverGetVersion(&cuda));
+    CHECK(NOT_SET_UP, cuDeviceGetName(name, sizeof name, 0));
+    printf("GPU: %s; driver supports CUDA %d.%d\n", name, cuda / 1000, cuda % 1000 / 10);
+    end(OK);
 }
 
-/* -- processes ----------------------------------------------------------------------------------------------------- */
-
-/* Keeps the GPU busy until killed; writes one byte when it is. */
-static int neighbour(int gpu, int busy)
+static void neighbour(void) /* keeps the GPU busy until killed */
 {
     enum { BYTES = 33554432 };
     CUstream stream;
     CUdeviceptr device;
     void *host;
-    if (use_gpu(gpu)) return NOT_SET_UP;
-    NEED(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-    NEED(cuMemAlloc(&device, BYTES));
-    NEED(cuMemHostAlloc(&host, BYTES, 0));
-    for (;;) {
-        for (int i = 0; i < 8; i++) NEED(cuMemcpyHtoDAsync(device, host, BYTES, stream));
-        NEED(cuStreamSynchronize(stream));
-        if (busy >= 0 && write(busy, "", 1) == 1) close(busy), busy = -1;
-    }
-}
-
-static int start_neighbours(int gpu, int count)
-{
-    for (int i = 0; i < count; i++) {
-        int line[2];
-        char byte;
-        if (pipe(line)) return perror("pipe"), NOT_SET_UP;
-        if (fork() == 0) {
-            prctl(PR_SET_PDEATHSIG, SIGKILL);
-            close(line[0]);
-            _exit(neighbour(gpu, line[1]));
+    use_gpu();
+    CHECK(NOT_SET_UP, cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    CHECK(NOT_SET_UP, cuMemAlloc(&device, BYTES));
+    CHECK(NOT_SET_UP, cuMemHostAlloc(&host, BYTES, 0));
+    for (int round = 0;; round++) {
+        for (int i = 0; i < 8; i++)
+            CHECK(NOT_SET_UP, cuMemcpyHtoDAsync(device, host, BYTES, stream));
+        CHECK(NOT_SET_UP, cuStreamSynchronize(stream));
+        if (round == 0) {
+            shared->busy++;
+            alarm(0); /* from here on it lasts as long as its parent */
         }
-        close(line[1]);
-        if (read(line[0], &byte, 1) != 1) return printf("a neighbour could not be set up\n"), NOT_SET_UP;
-        close(line[0]);
     }
-    return OK;
 }
 
-static double now(void)
+static void start_neighbour(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+    int before = shared->busy;
+    pid_t child = spawn();
+    if (child == 0) neighbour();
+    while (shared->busy == before)
+        if (waitpid(child, NULL, WNOHANG)) {
+            printf(" (a neighbour)\n");
+            exit(NOT_SET_UP);
+        }
 }
 
-static const char *word(int outcome)
+static const char *const WORDS[256] = {[OK] = "ok", [NOT_SET_UP] = "not set up", [ERROR] = "error",
+    [SEGFAULT] = "segfault", [HANG] = "hang", [ASYNC_ERROR] = "async_error", [CORRUPT] = "corrupt",
+    [CRASH] = "crash"};
+static const int ORDER[] = {OK, NOT_SET_UP, ERROR, ASYNC_ERROR, CORRUPT, HANG, CRASH, SEGFAULT};
+
+/* A death or a hang is the driver's doing inside the calls under test alone. */
+static int meaning(int status, int phase)
 {
-    static const char *words[] = {"error", "segfault", "hang", "async_error", "corrupt", "crash"};
-    return outcome == OK ? "ok" : outcome < ERROR ? "not set up" : words[outcome - ERROR];
+    if (WIFEXITED(status) && WORDS[WEXITSTATUS(status)]) return WEXITSTATUS(status);
+    int number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    printf("%s", !number ? "exit" : number == SIGALRM ? "no answer in time" : strsignal(number));
+    if (phase != CALLING || number == SIGKILL || number == SIGTERM) return NOT_SET_UP;
+    return number == SIGALRM ? HANG : number == SIGSEGV ? SEGFAULT : CRASH;
 }
 
-/* Forks one run and returns its outcome; a death or a hang is the driver's doing only inside the calls under test. */
-static int watch(int gpu, int percopy, double timeout)
+static int watch(int percopy)
 {
-    int status = 0, ended = 0;
+    int status;
     shared->phase = SETTING_UP;
-    fflush(stdout);
-    pid_t child = fork();
-    if (child < 0) return perror("fork"), NOT_SET_UP;
-    if (child == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
-        int outcome = run(gpu, percopy);
-        fflush(stdout);
-        _exit(outcome);
-    }
-    for (double end = now() + timeout; !(ended = waitpid(child, &status, WNOHANG) == child) && now() < end;) usleep(1000);
-    int phase = shared->phase;
-    if (!ended) {
-        kill(child, SIGKILL);
-        waitpid(child, &status, 0);
-        printf("no answer within %g s", timeout);
-        return phase == CALLING ? HANG : NOT_SET_UP;
-    }
-    if (!WIFSIGNALED(status)) return WEXITSTATUS(status);
-    printf("%s", strsignal(WTERMSIG(status)));
-    if (phase != CALLING || WTERMSIG(status) == SIGKILL || WTERMSIG(status) == SIGTERM) return NOT_SET_UP;
-    return WTERMSIG(status) == SIGSEGV ? SEGFAULT : CRASH;
-}
-
-static int print_environment(int gpu)
-{
-    char name[128] = "", version[256] = "";
-    int cuda = 0;
-    CUdevice device;
-    FILE *file = fopen("/proc/driver/nvidia/version", "r");
-    if (file && fgets(version, sizeof version, file)) printf("%s", version);
-    if (use_gpu(gpu)) return printf("\n"), NOT_SET_UP;
-    NEED(cuDriverGetVersion(&cuda));
-    NEED(cuDeviceGet(&device, gpu));
-    NEED(cuDeviceGetName(name, sizeof name, device));
-    printf("GPU: %s; driver supports CUDA %d.%d\n", name, cuda / 1000, cuda % 1000 / 10);
-    return fflush(stdout), OK;
+    pid_t child = spawn();
+    if (child == 0) run(percopy);
+    waitpid(child, &status, 0);
+    return meaning(status, shared->phase);
 }
 
 int main(int argc, char **argv)
 {
-    int percopy = 0, gpu = 0, times = 1, neighbours = 0, tally[16] = {0}, worst = OK, status;
-    double timeout = 60;
-    static const int severity[16] = {[OK] = 0, [NOT_SET_UP] = 1, [ERROR] = 2, [ASYNC_ERROR] = 3, [CORRUPT] = 4, [HANG] = 5, [CRASH] = 6, [SEGFAULT] = 7};
+    int percopy = 0, times = 1, neighbours = 0, usage = 0;
+    int status, worst = OK, tally[16] = {0};
     for (int i = 1; i < argc; i++) {
         const char *value = i + 1 < argc ? argv[i + 1] : "";
         if (!strcmp(argv[i], "--percopy")) percopy = 1;
+        else if (!strcmp(argv[i], "--times") && sscanf(value, "%d", &times) == 1) i++;
+        else if (!strcmp(argv[i], "--timeout") && sscanf(value, "%d", &timeout) == 1) i++;
+        else if (!strcmp(argv[i], "--neighbours") && sscanf(value, "%d", &neighbours) == 1) i++;
         else if (!strcmp(argv[i], "--dump")) {
-            build();
-            for (size_t k = 0; k < COUNT; k++) printf("%zu %zu %zu\n", source[k], destination[k], size[k]);
+            describe();
+            for (size_t k = 0; k < COUNT; k++)
+                printf("%zu %zu %zu\n", source[k], destination[k], size[k]);
             return OK;
-        }
-        else if (!strcmp(argv[i], "--times") && (times = atoi(value)) > 0) i++;
-        else if (!strcmp(argv[i], "--timeout") && (timeout = atof(value)) > 0) i++;
-        else if (!strcmp(argv[i], "--neighbours") && *value >= '0' && *value <= '9') neighbours = atoi(argv[++i]);
-        else if (!strcmp(argv[i], "--gpu") && *value >= '0' && *value <= '9') gpu = atoi(argv[++i]);
-        else {
-            fprintf(stderr, "usage: %s [--percopy] [--times N] [--neighbours K] [--timeout SECONDS] [--gpu I] [--dump]\n", argv[0]);
-            return USAGE;
-        }
+        } else usage = 1;
     }
-    shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (shared == MAP_FAILED) return perror("mmap"), NOT_SET_UP;
-    if (fork() == 0) _exit(print_environment(gpu)); /* this process never calls cuInit: a fork after it is useless */
-    wait(&status);
-    if (status) return fprintf(stderr, "no usable GPU or driver\n"), NOT_SET_UP;
-    if (start_neighbours(gpu, neighbours)) return NOT_SET_UP;
-    printf("%d copies, %s, submitted %d time(s), %d neighbour(s)\n", COUNT, percopy ? "one cuMemcpyAsync each" : "in one cuMemcpyBatchAsync", REPETITION, neighbours);
+    if (usage || times < 1 || timeout < 1 || neighbours < 0)
+        errx(USAGE, "options: --percopy --times N --neighbours K --timeout SECONDS --dump");
+    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED) err(NOT_SET_UP, "mmap");
+    if (spawn() == 0) print_environment();
+    if (wait(&status) < 0 || status) {
+        printf("\nno usable GPU or driver\n");
+        return NOT_SET_UP;
+    }
+    for (int i = 0; i < neighbours; i++) start_neighbour();
+    printf("%d copies, %s, %d neighbour(s)\n", COUNT,
+           percopy ? "one cuMemcpyAsync each" : "one cuMemcpyBatchAsync", neighbours);
     for (int i = 1; i <= times; i++) {
         printf("run %d: ", i);
-        int outcome = watch(gpu, percopy, timeout);
-        printf(" -> %s\n", word(outcome));
-        tally[outcome & 15]++;
-        if (severity[outcome & 15] > severity[worst]) worst = outcome & 15;
+        status = watch(percopy);
+        printf(" -> %s\n", WORDS[status]);
+        tally[status]++;
     }
-    for (int outcome = 0; outcome < 16; outcome++)
-        if (tally[outcome]) printf("%s: %d of %d\n", word(outcome), tally[outcome], times);
+    for (int k = 0; k < 8; k++) {
+        if (!tally[ORDER[k]]) continue;
+        worst = ORDER[k];
+        printf("%s: %d of %d\n", WORDS[worst], tally[worst], times);
+    }
     return worst;
 }
 
 static const unsigned size_table[COUNT] = {
-    1322, 704, 2318, 2256, 6025, 1707, 1142, 2243, 1943, 17562, 3768, 4444, 2529, 1381, 1382, 2492, 3353, 1132, 2875,
-    6445, 1787, 3525, 5035, 1510, 724, 1051, 1714, 2314, 8223, 6110, 4893, 1498, 3597, 3060, 2093, 9079, 5878, 810, 750,
-    4616, 2754, 1219, 1433, 2976, 2994, 2419, 3337, 2746, 1238, 1537, 3564, 10834, 934, 3440, 1217, 5039, 3502, 2009,
-    977, 2330, 9831, 2746, 3239, 1159, 1328, 479, 3158, 8641, 7497, 2044, 1381, 1190, 2329, 2322, 3450, 3709, 4240, 659,
-    1306, 7084, 3253, 2627, 4152, 4324, 2504, 4313, 654, 1526, 4970, 1400, 4494, 8691, 1090, 6672, 5179, 1568, 716,
-    2065, 1355, 2839, 1203, 2184, 4738, 1554, 1241, 1605, 861, 6687, 1328, 22346, 1182, 2181, 1409, 1307, 3066, 4490,
-    1699, 5352, 8062, 2075, 2780, 1644, 2630, 5941, 1423, 2353, 3997, 2577, 4402, 1096, 3972, 1643, 2415, 4446, 1088,
-    4702, 1959, 7899, 983, 8149, 1461, 2994, 4339, 1377, 5334, 1126, 3760, 2947, 1621, 1263, 3453, 1514, 3590, 3678,
-    3534, 1320, 5435, 1567, 3846, 2082, 3878, 8386, 4214, 5976, 634, 2388, 1225, 910, 1609, 1611, 1183, 2976, 1253,
-    5789, 11900, 4057, 2349, 6475, 3296, 2037, 2460, 1865, 10318, 7523, 4416, 7118, 477, 2563, 674, 2690, 4420, 1362,
-    2779, 1361, 1537, 6698, 2752, 2037, 448, 5466, 2704, 943, 2792, 9230, 1872, 1121, 1131, 3888, 906, 3187, 4817, 3648,
-    1769, 2356, 2927, 971, 8805, 2065, 2332, 603, 2075, 6090, 3110, 4245, 1905, 2964, 5061, 3383, 5322, 3330, 6565,
-    4019, 5214, 2291, 3049, 6324, 5940, 1783, 2477, 4355, 2118, 3986, 8871, 2040, 1392, 4159, 1717, 10831, 1489, 1373,
-    1461, 1552, 2997, 1176, 1210, 4121, 779, 4914, 2019, 915, 2685, 1787, 7254, 4494, 4396, 4269, 3529, 1320, 1170,
-    1236, 523, 1029, 1560, 2700, 1246, 1479, 2864, 3836, 7932, 5567, 1133, 2458, 3613, 2043, 1814, 5464, 3839, 6285,
-    2627, 2703, 1319, 305, 3658, 3319, 1869, 2933, 2359, 1524, 1838, 4885, 2831, 1808, 5142, 1374, 1306, 5665, 7399,
-    2935, 2494, 2777, 2121, 3354, 1994, 3010, 2675, 5792, 3262, 1141, 3053, 1175, 9848, 614, 1061, 5142, 4958, 2448,
-    5464, 1592, 1365, 2704, 2219, 3631, 2542, 2194, 2475, 3100, 2943, 3591, 1811, 3556, 3966, 1512, 5892, 9391, 538,
-    2329, 3312, 1013, 2741, 331, 12698, 992, 1067, 5049, 7762, 2374, 1354, 2404, 1781, 2218, 1293, 6265, 9338, 1627,
-    1115, 2247, 4389, 1297, 699, 1793, 3756, 3133, 1186, 3248, 3597, 8405, 214, 1640, 762, 1248, 1435, 2493, 2681, 870,
-    1096, 4945, 5170, 3249, 2823, 2475, 494, 5276, 3633, 8438, 5789, 8862, 6277, 3371, 6042, 2365, 2699, 5143, 4244,
-    5470, 4726, 429, 4119, 18108, 2973, 1687, 623, 2914, 2197, 3993, 1479, 3141, 1782, 8533, 2875, 3434, 2282, 3830,
-    3014, 2730, 3584, 454, 1320, 7681, 949, 2112, 2292, 2743, 9516, 2464, 3785, 1504, 1086, 3333, 2010, 5973, 6742,
-    4285, 6178, 1349, 1544, 932, 1504, 1388, 1975, 996, 1125, 6508, 2833, 3107, 1115, 2935, 3854, 2457, 1358, 694, 8444,
-    5574, 1006, 378, 995, 1768, 2090, 2911, 3536, 2113, 5483, 2298, 4956, 2170, 3471, 3151, 1573, 2206, 891, 5496, 6002,
-    2855, 4793, 1403, 1296, 4059, 652, 2610, 859, 3214, 1230, 2457, 1814, 3995, 4887, 1523, 965, 2662, 1369, 2476, 3757,
-    8277, 5524, 692, 502, 3451, 1736, 6110, 4668, 3695, 1461, 1706, 477, 6070, 2429, 3882, 2068, 10717, 2365, 1945,
-    1610, 7935, 624, 1653, 2428, 1812, 3725, 1864, 1620, 3898, 11093, 443, 1805, 1015, 734, 13779, 1103, 1968, 1573,
-    3654, 3795, 2544, 1721, 1121, 2136, 4549, 2224, 2021, 2590, 3740, 1824, 2329, 2735, 827, 1760, 971, 790, 1030, 2871,
-    2589, 3705, 1927, 2596, 1303, 3911, 1863, 2314, 1194, 2083, 3725, 885, 473, 4578, 4285, 3077, 3175, 4527, 2342,
-    5452, 1749, 1018, 837, 2843, 1000, 2564, 9273, 3034, 3752, 963, 1640, 20913, 2113, 661, 4033, 3741, 1977, 2468, 515,
-    608, 1900, 5243, 1056, 1561, 1355, 2316, 2372, 18816, 627, 2245, 3848, 5023, 912, 1219, 8823, 4324, 3870, 2904,
-    2553, 1022, 6100, 4046, 5692, 982, 15489, 8899, 2962, 728, 1918, 2981, 1050, 1250, 3011, 1584, 1413, 876, 2305, 503,
-    3631, 545, 2674, 1246, 3237, 7209, 3519, 5246, 1268, 6722, 490, 1861, 4822, 4503, 4247, 1681, 245, 2543, 2406, 953,
-    2803, 2804, 975, 2538, 5410, 2237, 3375, 1892, 3808, 3816, 2569, 756, 1269, 1675, 1517, 3209, 1145, 2982, 3573, 798,
-    6949, 648, 761, 1657, 3845, 1448, 11410, 8195, 4174, 11047, 2428, 2276, 8208, 3976, 1329, 3042, 626, 708, 2020,
-    1625, 913, 1915, 4945, 1892, 7397, 3143, 7233, 3245, 1049, 1057, 2085, 2177, 3581, 2253, 7756, 3434, 6178, 970,
-    1429, 9906, 2471, 5807, 5000, 5181, 1872, 2799, 6775, 1943, 5766, 521, 1305, 4847, 966, 5988, 2298, 7173, 629, 2157,
-    1310, 894, 1559, 12037, 974, 1056, 7841, 1493, 4043, 4190, 3427, 366, 2267, 5773, 1371, 648, 4993, 11237, 5481,
-    6526, 2748, 1410, 2381, 2129, 3399, 720, 263, 1345, 2493, 5116, 4995, 938, 6801, 2804, 1796, 3771, 1930, 2233, 1233,
-    604, 1302, 4004, 4501, 3115, 3986, 3578, 16245, 2937, 4815, 3006, 7380, 1634, 4096, 859, 3591, 3480, 3218, 2492,
-    463, 1639, 1173, 3751, 1936, 2725, 1534, 3738, 2464, 1444, 2274, 2558, 14672, 12902, 5582, 4107, 1286, 3354, 527,
-    2615, 1105, 2361, 1657, 1216, 1815, 2703, 2603, 2009, 4861, 1946, 2791, 2892, 2856, 3999, 6955, 3304, 3173, 5654,
-    6435, 4632, 3756, 1691, 3215, 1092, 6407, 1771, 4226, 2142, 6344, 2690, 3974, 1874, 5067, 3510, 4669, 1354, 2631,
-    1806, 2509, 6590, 1294, 3831, 2914, 6091, 3762, 4533, 2214, 4574, 2828, 5153, 1844, 11716, 5402, 1052, 3497, 925,
-    4546, 3354, 1884, 1232, 2221, 3372, 2326, 5302, 1758, 1721, 1330, 659, 1382, 1648, 1982, 4312, 687, 2880, 2016,
-    2268, 2092, 1357, 1552, 1026, 1748, 1557, 4199, 2458, 5671, 3966, 5977, 732, 3989, 5921, 3402, 1244, 2057, 2120,
-    16791, 2447, 6724, 1163, 2956, 3763, 1898, 1249, 2349, 3329, 2757, 1068, 2139, 2479, 9272, 1663, 562, 5808, 7126,
-    6610, 2353, 811, 4167, 900, 6786, 3923, 7351, 1782, 2233, 652, 4329, 1584, 1211, 6106, 3771, 1247, 2689, 4739, 2171,
-    2774, 1259, 815, 2552, 760, 2773, 2180, 1194, 696, 4172, 1294, 1458, 4024, 2280, 1237, 923, 1454, 881, 12177, 5070,
-    3207, 1001, 1450, 1608, 1542, 4203, 1806, 1495, 4315, 4892, 894, 2131, 6577, 4414, 2461, 8371, 688, 4855, 8980,
-    2613, 3607, 2302, 2091, 2535, 4424, 4515, 1350, 1233, 2867, 8189, 593, 4176, 2946, 3129, 2454, 1336, 3268, 2811,
-    14365, 1954, 5070, 3779, 5705, 7658, 6636, 1440, 1193, 8958, 2104, 4269, 1092, 1038, 2444, 2599, 726, 5778, 10078,
-    155, 923, 2027, 2836, 2184, 3104, 7306, 1814, 4953, 2716, 2118, 9698, 1341, 5430, 3376, 4363, 1507, 1938, 5066,
-    6418, 2243, 2243, 685, 5971, 1683, 2218, 2975, 1670, 3881, 5939, 3339, 1903, 1556, 1087, 1467, 1102, 592, 981, 2623,
-    2535, 2794, 4219, 722, 6602, 4023, 1798, 2932, 3876, 716, 3969, 3664, 3008, 3907, 2767, 5151, 4429, 1082, 3014,
-    2244, 14586, 3735, 1220, 1258, 7664, 2394, 2171, 3919, 2391, 11646, 1023, 2060, 14117, 1743, 1033, 1344, 608, 4302,
-    1851, 3669, 1552, 2900, 392, 1561, 3323, 1669, 1277, 2361, 1165, 8199, 1012, 4068, 2645, 11511, 1015, 2127, 1366,
-    2966, 3867, 7725, 1906, 2269, 8332, 4495, 806, 2001, 1092, 1803, 4509, 1477, 5978, 3953, 3494, 4321, 5654, 5551,
-    4842, 875, 4136, 2522, 1834, 5503, 1263, 2081, 2843, 4435, 9853, 8666, 3392, 1460, 2253, 2767, 5740, 2445, 3337,
-    2552, 1547, 2811, 2561, 8116, 1470, 3661, 3810, 4030, 4052, 5832, 2997, 1062, 2695, 11488, 932, 1702, 7626, 2036,
-    3740, 6433, 4739, 1451, 1125, 881, 1240, 1987, 2381, 675, 901, 2234, 1383, 3237, 2557, 1236, 1277, 4895, 4806, 5153,
-    1321, 2701, 17627, 1327, 7902, 1369, 6335, 5019, 4228, 3366, 1056, 1272, 2222, 3827, 7565, 1830, 2579, 1961, 3283,
-    6194, 902, 997, 7043, 2790, 7043, 2182, 4907, 1152, 1421, 2290, 979, 1249, 11147, 2701, 1913, 2241, 5820, 1504,
-    4283, 3217, 2284, 1337, 2333, 1663, 1634, 1205, 1831, 1726, 17705, 2261, 5123, 4207, 1230, 15379, 11801, 1790, 1310,
-    1070, 2212, 783, 1977, 3185, 6609, 879, 1559, 5040, 12993, 1346, 1560, 1690, 750, 914, 2042, 1255, 2076, 8669, 4424,
-    9175, 4044, 3762, 1177, 1862, 2422, 8044, 393, 3631, 814, 2190, 2390, 548, 4983, 790, 4241, 2181, 951, 1786, 2906,
-    978, 1197, 1112, 929, 13752, 1163, 7922, 2606, 2555, 6953, 3475, 807, 727, 8737, 4608, 3389, 3624, 7899, 3173, 2330,
-    2076, 673, 2849, 2981, 9516, 1523, 3190, 1523, 3374, 3113, 610, 3823, 2935, 4485, 2437, 2599, 3289, 5100, 5581, 952,
-    1618, 3244, 2078, 6475, 2713, 1772, 3148, 2674, 1529, 3702, 2987, 1329, 2111, 2793, 1603, 1569, 2899, 5286, 811,
-    3079, 3189, 6437, 6913, 3057, 1248, 1530, 3159, 1467, 5130, 2028, 2827, 1135, 3329, 812, 2767, 6264, 1087, 1311,
-    2902, 4288, 1226, 6083, 2548, 1422, 3783, 2386, 6685, 938, 2160, 1361, 2500, 3825, 993, 8097, 2781, 1288, 5396,
-    1560, 5009, 2534, 4333, 899, 3880, 2408, 6600, 1661, 965, 1989, 1398, 1830, 6675, 4462, 1728, 4076, 2539, 497, 1902,
-    1871, 1381, 1246, 1677, 3791, 4965, 3961, 907, 1811, 16299, 3341, 652, 2563, 905, 1124, 1697, 432, 6425, 713, 1176,
-    1529, 1625, 855, 2909, 1240, 3485, 2976, 3324, 6118, 3083, 1640, 2382, 2566, 7614, 1481, 6196, 1166, 1043, 1026,
-    3143, 5781, 1108, 5122, 7277, 1918, 6657, 4894, 943, 2746, 3851, 1891, 1708, 3070, 3701, 10655, 1970, 1184, 899,
-    3516, 4067, 8544, 641, 1629, 3834, 9016, 5588, 8140, 2550, 4543, 1394, 3046, 2718, 2581, 732, 4758, 672, 1257, 1179,
-    5253, 591, 1437, 2267, 3072, 3624, 4155, 4437, 1461, 3062, 4672, 2065, 2464, 1857, 3469, 4867, 3067, 6427, 7055,
-    1045, 4324, 8361, 4087, 664, 2754, 4777, 1404, 1415, 1692, 713, 2231, 739, 569, 2183, 3070, 3426, 1180, 4280, 1422,
-    3058, 1432, 541, 5463, 4282, 1341, 1052, 3968, 460, 2171, 2193, 3210, 3061, 2180, 2166, 12353, 5558, 2722, 3138,
-    4910, 522, 1969, 2173, 6255, 1223, 5522, 1437, 522, 1684, 2158, 2376, 3952, 5571, 2539, 2061, 3210, 5587, 2739,
-    1367, 529, 6336, 1240, 3958, 3022, 2460, 1316, 2979, 1279, 759, 1587, 1774, 2272, 4947, 1151, 2567, 5593, 8930, 742,
-    9803, 2065, 615, 533, 3768, 4244, 1123, 1338, 2560, 9926, 1929, 701, 880, 3080, 3876, 1864, 3118, 1316, 3198, 3407,
-    1329, 4939, 2764, 1804, 528, 2744, 8104, 2893, 1310, 8472, 454, 1466, 4207, 902, 2457, 1296, 873, 3299, 504, 919,
-    2477, 1405, 2842, 3553, 4545, 2894, 932, 2549, 17392, 1211, 11565, 3760, 1359, 394, 7685, 1598, 1654, 1566, 1548,
-    1323, 3585, 1379, 1414, 5503, 2066, 1149, 3620, 4915, 7074, 2935, 6643, 1702, 3908, 2625, 1688, 2135, 587, 2010,
-    6052, 4465, 2198, 1197, 1692, 2311, 5155, 922, 880, 1214, 5471, 2169, 1201, 8144, 1077, 589, 2198, 5262, 741, 1781,
-    1884, 1475, 4094, 2725, 676, 3462, 1656, 2875, 4643, 3764, 627, 6390, 2329, 9643, 3577, 2782, 2617, 2184, 6942,
-    2507, 1383, 9274, 3019, 1100, 2014, 1044, 5671, 2758, 4575, 1911, 2040, 2014, 5993, 3198, 4724, 2193, 1316, 2332,
-    517, 2224, 4624, 2929, 3322, 2191, 3956, 1184, 4460, 5433, 1212, 4026, 2418, 1135, 3038, 4770, 746, 418, 2074, 1632,
-    418, 5609, 7741, 1785, 5835, 12425, 1411, 780, 1354, 2489, 2451, 2532, 4625, 2655, 2200, 1352, 1309, 1283, 1008,
-    12990, 371, 2666, 2966, 1717, 2783, 4185, 3462, 1806, 2639, 9012, 2984, 1417, 2092, 2637, 2276, 16871, 2538, 1404,
-    10122, 1218, 3070, 16538, 5406, 3363, 1139, 1738, 4852, 2581, 1398, 4364, 4233, 749, 10459, 468, 2351, 4119, 1702,
-    1855, 3699, 8274, 2713, 5276, 5295, 1433, 2801, 5804, 5018, 1998, 4101, 2889, 3218, 919, 2904, 1487, 995, 1369,
-    2159, 5267, 944, 2520, 1095, 842, 7379, 1108, 4914, 2702, 1891, 2493, 1486, 1665, 963, 3981, 2678, 6533, 11338, 702,
-    7456, 1593, 4286, 926, 3636, 723, 2157, 3368, 2089, 2777, 958, 1131, 3063, 4017, 4275, 6942, 2012, 1475, 1006, 2100,
-    1949, 1666, 5588, 1249, 8825, 1515, 2071, 4822, 1976, 1344, 5817, 3086, 3573, 5184, 2454, 2248, 1815, 4786, 13929,
-    1641, 5092, 3277, 1009, 1525, 5362, 4769, 1763, 4367, 4475, 2985, 2220, 691, 4524, 3982, 3567, 5704, 4418, 636,
-    3234, 1726, 5621, 529, 2253, 1401, 2106, 2436, 2087, 6593, 2803, 2395, 1356, 2250, 2274, 2291, 4142, 2235, 5532,
-    5525, 1062, 1294, 1332, 2750, 2083, 2550, 2275, 925, 10433, 4086, 2429, 7769, 2519, 3331, 3388, 4348, 2110, 5436,
-    879, 2266, 1938, 1923, 1457, 1947, 1020, 1939, 1684, 852, 2913, 2487, 2462, 4390, 715, 6418, 2071, 7742, 6469, 1605,
-    11947, 2836, 3830, 683, 699, 1286, 1900, 4194, 3331, 1521, 5159, 652, 12750, 3252, 904, 2725, 6055, 5149, 6782,
-    4993, 1791, 2886, 2337, 2095, 4536, 6629, 6626, 2528, 4649, 1722, 2218, 7521, 1765, 504, 6177, 4373, 3175, 9305,
-    3543, 1377, 1094, 2088, 4166, 11053, 6781, 1070, 6282, 2490, 3847, 5760, 492, 6336, 2971, 1012, 2059, 1056, 1124,
-    4260, 3437, 1862, 1838, 1419, 5007, 3570, 1058, 7298, 1328, 3871, 3001, 1914, 2803, 4128, 1307, 5119, 1800, 6348,
-    1731, 1117, 1373, 5159, 3192, 580, 3518, 1857, 3792, 3158, 7696, 1243, 661, 5471, 2483, 3407, 702, 2342, 2755, 6448,
-    1538, 3822, 3027, 2611, 2308, 4203, 3089, 6308, 2077, 526, 1821, 3998, 3134, 1336, 1467, 2215, 3531, 4065, 1499,
-    1499, 1549, 2405, 1117, 1869, 9890, 1641, 3275, 4374, 1019, 1493, 3591, 428, 1581, 8382, 2798, 5061, 2194, 6599,
-    5752, 1674, 1592, 8622, 4323, 1520, 2766, 1993, 1734, 809, 1497, 3498, 3469, 1036, 4877, 7379, 2642, 1727, 2077,
-    1712, 489, 881, 1259, 5460, 2554, 5517, 1634, 5770, 1024, 5184, 646, 3968, 6795, 5323, 4183, 3650, 1830, 2294, 9949,
-    4084, 2015, 1688, 2082, 5361, 894, 1856, 940, 2463, 1133, 7484, 8573, 2878, 4377, 4036, 5427, 1130, 2225, 10185,
-    2162, 6365, 730, 2076, 432, 2174, 1976, 1841, 2494, 4495, 15647, 1049, 3792, 4133, 6871, 3081, 4941, 2209, 3825,
-    4128, 1599, 7182, 4554, 4234, 6885, 1512, 2159, 3275, 5908, 2601, 3132, 3423, 5886, 1053, 6482, 4921, 3072, 1503,
-    1157, 7463, 1114, 3218, 4311, 6409, 7070, 2382, 3347, 1254, 1660, 1832, 1469, 4331, 444, 5543, 1508, 5662, 1128,
-    4813, 748, 2268, 1199, 2073, 927, 1257, 3069, 644, 1230, 5692, 3329, 1881, 2964, 1151, 1026, 1584, 16160, 967, 916,
-    602, 4469, 5109, 5918, 6828, 2130, 2563, 4750, 811, 631, 2697, 1115, 5083, 1767, 6210, 1548, 2121, 7207, 4354, 1716,
-    4951, 8703, 2944, 5848, 3096, 853, 2440, 1291, 5511, 2650, 2835, 5003, 975, 3197, 2745, 5517, 551, 2974, 907, 4112,
-    2249, 10289, 2159, 14623, 891, 2570, 4038, 1355, 3380, 9703, 5236, 3168, 748, 1699, 2120, 1342, 1029, 1825, 2332,
-    4118, 1087, 2518, 1134, 13165, 7741, 5254, 832, 3203, 521, 1674, 5427, 4506, 1043, 1307, 5348, 2002, 1277, 1247,
-    1644, 5633, 2526, 944, 788, 915, 2663, 3792, 551, 1858, 5523, 4205, 1501, 7481, 2522, 1809, 3874, 4298, 5959, 1470,
-    3115, 3303, 764, 1691, 1043, 1621, 2015, 9162, 1142, 16230, 1482, 3257, 2060, 378, 4371, 9026, 1544, 4047, 1076,
-    794, 1062, 11322, 4483, 3957, 2778, 10309, 11881, 2565, 859, 2021, 697, 5711, 2542, 1713, 1062, 877, 2254, 5409,
-    4233, 5391, 4086, 621, 1666, 4998, 3104, 4595, 1817, 2103, 6007, 1017, 15445, 2805, 3642, 3614, 2575, 4861, 9807,
-    2641, 2053, 1531, 1175, 4974, 921, 12075, 2496, 1558, 2467, 3259, 2541, 5133, 1832, 660, 1616, 1460, 2077, 1493,
-    2030, 3610, 1752, 1085, 3189, 1772, 1261, 3586, 1357, 1639, 3308, 1773, 5793, 2571, 2699, 2800, 732, 2138, 4203,
-    5063, 571, 1443, 2221, 2157, 3092, 1634, 2848, 1981, 1521, 2741, 1268, 2891, 4363, 1179, 5619, 4647, 3029, 2266,
-    3981, 1766, 3460, 3143, 1987, 2451, 5080, 2638, 1089, 2232, 2397, 6394, 3749, 1696, 1246, 3636, 1298, 1128, 1879,
-    12266, 1174, 3585, 1337, 3060, 6277, 1380, 3152, 487, 4933, 1613, 1693, 1882, 1068, 3049, 3321, 2742, 499, 2804,
-    9012, 477, 929, 3407, 2188, 3402, 1417, 6017, 2068, 1219, 864, 3751, 4355, 850, 3062, 5836, 768, 6432, 5645, 5760,
-    1468, 1058, 2190, 1937, 2513, 24295, 889, 7382, 5522, 722, 2541, 636, 1621, 3255, 2070, 4285, 3526, 888, 3425, 2425,
-    1330, 1388, 10023, 3826, 784, 1358, 2820, 1304, 1871, 8006, 3503, 1951, 4230, 2335, 5762, 913, 896, 1349, 5533,
-    3750, 687, 1563, 3078, 3613, 3455, 4640, 1541, 5847, 2142, 624, 3971, 2123, 1193, 3027, 2651, 1533, 3766, 3449,
-    1649, 7868, 3172, 740, 2281, 2237, 3355, 4496, 1341, 1027, 1393, 1547, 1835, 1623, 3917, 827, 2048, 1692, 14385,
-    2048, 1581, 2225, 2039, 1320, 1629, 2077, 1917, 2854, 7668, 1764, 1282, 1445, 1826, 3004, 3454, 1679, 1958, 1495,
-    2006, 8423, 1252, 1256, 1248, 588, 1720, 2180, 2804, 1847, 829, 12684, 4271, 785, 1558, 2217, 3698, 6809, 1415,
-    4182, 1346, 5891, 2755, 8440, 8221, 736, 10690, 1781, 3960, 1379, 1120, 3845, 1628, 1080, 703, 4021, 822, 2246,
-    3102, 560, 4867, 7064, 4133, 694, 1896, 5951, 5294, 1743, 3193, 2415, 1753, 723, 3589, 4845, 2742, 2771, 2605, 2837,
-    1843, 1479, 2047, 7131, 1494, 3295, 1137, 6477, 583, 1420, 521, 950, 2621, 9053, 4024, 800, 1798, 2819, 8461, 1250,
-    1744, 1137, 2944, 1376, 944, 1045, 909, 2291, 16931, 3953, 2480, 3681, 2809, 1780, 3352, 898, 9624, 910, 6443, 1514,
-    3393, 2096, 2548, 964, 3588, 2235, 780, 1308, 2404, 2366, 2024, 2351, 2727, 1728, 3844, 2837, 3775, 6215, 1419,
-    3404, 9771, 2899, 3013, 3202, 2069, 4138, 8197, 1026, 1760, 2579, 1194, 2639, 622, 779, 5411, 688, 1018, 1006, 1531,
-    1418, 1937, 2343, 3328, 950, 3013, 7508, 451, 1241, 342, 1621, 6958, 7467, 1104, 1002, 1776, 1134, 2526, 3633, 1335,
-    1812, 1716, 1888, 5542, 1988, 3482, 8128, 2845, 1026, 439, 3589, 1230, 2035, 3399, 6232, 5877, 806, 1994, 1639,
-    5275, 2259, 1459, 1104, 2977, 2963, 8243, 706, 2149, 2186, 6730, 1988, 3721, 9941, 1698, 1308, 3215, 1821, 1821,
-    1439, 1323, 4834, 8100, 1404, 4480, 551, 308, 2198, 917, 4350, 2048, 2228, 5462, 1162, 1373, 9617, 1982, 3153, 4020,
-    1053, 960, 1983, 8460, 4794, 919, 6337, 5428, 2145, 4344, 6140, 2710, 2427, 1277, 5731, 1463, 1372, 1671, 635, 2056,
-    581, 1614, 1045, 11536, 591, 2103, 5267, 4742, 2262, 975, 9494, 8612, 9338, 1211, 2553, 1397, 2426, 660, 3224, 1204,
-    5318, 1344, 1259, 6769, 2191, 1435, 7252, 2022, 1093, 2715, 2669, 1277, 510, 2046, 5138, 704, 6939, 3944, 1482,
-    1369, 5161, 2762, 3140, 939, 1422, 5198, 2288, 3198, 1922, 3083, 647, 2299, 1705, 11724, 1687, 4215, 1635, 12807,
-    6458, 1325, 1379, 3790, 6026, 5353, 10304, 1830, 8282, 1986, 1027, 3997, 4019, 708, 2813, 966, 512, 3044, 1826,
-    2379, 1127, 4621, 7066, 5307, 3385, 4179, 2678, 1130, 2577, 2536, 3546, 4989, 3624, 1066, 3556, 741, 1172, 1249,
-    2418, 1409, 1194, 5642, 2572, 8872, 1845, 1316, 5758, 12352, 2610, 658, 12728, 4188, 4089, 2697, 2104, 3214, 728,
-    711, 2062, 4744, 760, 2779, 2447, 3604, 1669, 5413, 1170, 1323, 2615, 3670, 1487, 1840, 7144, 1135, 1966, 3747,
-    2240, 1611, 11197, 3083, 2221, 3135, 6834, 3107, 4550, 1663, 1271, 3514, 1477, 3165, 707, 1667, 2586, 1315, 6367,
-    2542, 1039, 5912, 3160, 8011, 8039, 1602, 1644, 1595, 1399, 8073, 5147, 3983, 1676, 9130, 1929, 19045, 1216, 1062,
-    5838, 1209, 1869, 4453, 3647, 5850, 9285, 1773, 4203, 10098, 2497, 1267, 1331, 3543, 3740, 2222, 3447, 992, 6148,
-    1216, 9000, 3094, 616, 8134, 1881, 817, 1304, 5998, 3138, 1946, 6654, 1807, 3797, 631, 4091, 5264, 3101, 5210, 1092,
-    2384, 1034, 3082, 1088, 861, 852, 4944, 1594, 952, 2843, 619, 1643, 8650, 1807, 752, 1116, 2106, 2104, 1767, 2196,
-    935, 4200, 1003, 2461, 4816, 2087, 1083, 12638, 1854, 3651, 1954, 4694, 1380, 5344, 11414, 3092, 1286, 3129, 13447,
-    529, 5150, 3198, 3502, 2192, 2330, 2752, 2201, 5752, 1178, 3564, 2756, 1483, 892, 634, 2469, 5496, 1685, 2599, 2906,
-    950, 1825, 539, 2254, 6274, 2369, 1764, 3444, 4052, 4162, 4145, 490, 1809, 11775, 7090, 1580, 4225, 2428, 998, 3623,
-    235, 6001, 3024, 1574, 3606, 3443, 6001, 955, 375, 926, 6513, 4247, 1851, 640, 3612, 2751, 2624, 1067, 494, 2106,
-    1798, 1161, 2650, 1080, 9536, 2340, 6275, 1628, 426, 3873, 6561, 2315, 2430, 1163, 2524, 6344, 1632, 5331, 1123,
-    2516, 1487, 9775, 1421, 3135, 1187, 1042, 4960, 606, 1501, 6649, 2042, 3376, 2491, 3358, 2311, 1854, 3536, 2850,
-    7233, 1664, 510, 2161, 8852, 4455, 3530, 2554, 1909, 1443, 1761, 826, 2380, 2311, 2786, 1538, 1253, 2925, 4006,
-    3932, 1803, 6947, 972, 1277, 1321, 2563, 1539, 3391, 1289, 7592, 1726, 1391, 2545, 4931, 1467, 1067, 1444, 11000,
-    2443, 4432, 1727, 966, 716, 3805, 855, 1555, 2841, 963, 726, 1482, 12736, 1228, 7777, 27958, 1111, 7815, 544, 3992,
-    1214, 4452, 5620, 1269, 4223, 6370, 6037, 5505, 1355, 1077, 1453, 2057, 3417, 899, 6145, 2453, 2423, 1246, 760,
-    3677, 3059, 4998, 2149, 623, 5776, 661, 5711, 2433, 11106, 14307, 3412, 11497, 1910, 931, 1410, 5775, 1935, 3343,
-    3291, 1964, 2379, 1799, 1362, 6208, 2858, 5125, 562, 3681, 8411, 1226, 353, 4504, 1602, 2881, 4289, 1208, 2766,
-    4059, 3708, 3971, 2590, 1481, 1592, 2182, 3991, 7865, 16777, 2713, 4791, 1482, 1540, 981, 1213, 1188, 2558, 6980,
-    5626, 5678, 1829, 2320, 949, 1935, 4269, 2349, 16252, 2608, 11670, 3583, 6309, 3793, 896, 1329, 5709, 766, 1236,
-    4367, 3355, 2040, 2788, 4967, 6637, 7836, 1181, 496, 511, 16342, 979, 3583, 8308, 3818, 3966, 3792, 1246, 6131,
-    4538, 1382, 1966, 353, 4252, 1240, 3250, 1596, 505, 1721, 2181, 4777, 1503, 1359, 1246, 3337, 7271, 2048, 5387,
-    1160, 2541, 4027, 2807, 2683, 2456, 1171, 2059, 3744, 16265, 1296, 11389, 2859, 6060, 4160, 2528, 2637, 1706, 5057,
-    698, 2191, 4235, 8805, 1778, 4990, 399, 714, 2233, 2658, 8922, 1130, 1631, 8957, 5772, 1414, 1099, 3355, 1476, 1495,
-    1170, 545, 3438, 1227, 1141, 1736, 1020, 4222, 8743, 1159, 380, 1255, 12893, 1115, 11742, 5256, 2122, 1955, 3234,
-    11213, 7412, 4205, 1088, 2238, 3458, 3716, 1149, 398, 6666, 1301, 3288, 4989, 1683, 4839, 959, 1800, 1883, 3141,
-    1924, 937, 1912, 1820, 3823, 1257, 1437, 6724, 2726, 4490, 1251, 4292, 946, 3590, 2562, 1483, 2693, 1579, 7706,
-    2423, 1573, 918, 3311, 3545, 5823, 545, 3894, 2098, 7422, 8885, 2651, 5848, 1890, 5821, 1122, 2138, 3678, 3765,
-    10030, 1717, 1123, 5211, 865, 6352, 10183, 4039, 2821, 2472, 1454, 5432, 1763, 2576, 4286, 2172, 5769, 2244, 12538,
-    3373, 1785, 4684, 1323, 4236, 6900, 5102, 331, 1170, 4148, 2059, 8296, 1959, 1653, 2266, 5269, 2980, 760, 3461, 964,
-    816, 1110, 1571, 669, 1424, 1689, 1514, 2565, 2477, 5802, 2975, 5560, 744, 3982, 1919, 1357, 1250, 1628, 2431, 795,
-    1895, 3737, 722, 4219, 1429, 4076, 1532, 1892, 4682, 1146, 4894, 2192, 615, 1711, 2907, 764, 7103, 1464, 4249, 1938,
-    2523, 8759, 1319, 7469, 2630, 1129, 3374, 1193, 1061, 1298, 3069, 3245, 595, 1705, 644, 1963, 1768, 4033, 3328,
-    9812, 562, 4295, 1586, 1079, 2420, 1834, 2199, 3178, 3968, 689, 2195, 2988, 2017, 2245, 5622, 1923, 1240, 1540,
-    2850, 3282, 1286, 2381, 2968, 1587, 2184, 8678, 1303, 3787, 2401, 3142, 4410, 1719, 4827, 2840, 5358, 5093, 566,
-    922, 3289, 1639, 2167, 144, 4777, 1362, 2657, 4578, 2444, 952, 2039, 2564, 1425, 1551, 1893, 1192, 1770, 3065,
-    17796, 3634, 8867, 4112, 5572, 1134, 1160, 2050, 695, 1319, 6238, 720, 2775, 3632, 438, 831, 6869, 3837, 771, 2886,
-    4073, 692, 1569, 3136, 6262, 4607, 1103, 3977, 2721, 1033, 1261, 1272, 2522, 3051, 7184, 2371, 3430, 2672, 805,
-    1892, 4633, 3603, 3338, 927, 1510, 4311, 1497, 1187, 2222, 3552, 1777, 2003, 3020, 1237, 4277, 3870, 1994, 696,
-    2138, 5329, 1015, 631, 1672, 3150, 419, 2557, 7009, 1034, 1399, 6518, 7127, 2834, 2134, 3304, 1044, 5945, 4180,
-    2014, 2559, 3773, 4160,
+    1322, 704, 2318, 2256, 6025, 1707, 1142, 2243, 1943, 17562, 3768, 4444, 2529, 1381, 1382, 2492,
+    3353, 1132, 2875, 6445, 1787, 3525, 5035, 1510, 724, 1051, 1714, 2314, 8223, 6110, 4893, 1498,
+    3597, 3060, 2093, 9079, 5878, 810, 750, 4616, 2754, 1219, 1433, 2976, 2994, 2419, 3337, 2746,
+    1238, 1537, 3564, 10834, 934, 3440, 1217, 5039, 3502, 2009, 977, 2330, 9831, 2746, 3239, 1159,
+    1328, 479, 3158, 8641, 7497, 2044, 1381, 1190, 2329, 2322, 3450, 3709, 4240, 659, 1306, 7084,
+    3253, 2627, 4152, 4324, 2504, 4313, 654, 1526, 4970, 1400, 4494, 8691, 1090, 6672, 5179, 1568,
+    716, 2065, 1355, 2839, 1203, 2184, 4738, 1554, 1241, 1605, 861, 6687, 1328, 22346, 1182, 2181,
+    1409, 1307, 3066, 4490, 1699, 5352, 8062, 2075, 2780, 1644, 2630, 5941, 1423, 2353, 3997, 2577,
+    4402, 1096, 3972, 1643, 2415, 4446, 1088, 4702, 1959, 7899, 983, 8149, 1461, 2994, 4339, 1377,
+    5334, 1126, 3760, 2947, 1621, 1263, 3453, 1514, 3590, 3678, 3534, 1320, 5435, 1567, 3846, 2082,
+    3878, 8386, 4214, 5976, 634, 2388, 1225, 910, 1609, 1611, 1183, 2976, 1253, 5789, 11900, 4057,
+    2349, 6475, 3296, 2037, 2460, 1865, 10318, 7523, 4416, 7118, 477, 2563, 674, 2690, 4420, 1362,
+    2779, 1361, 1537, 6698, 2752, 2037, 448, 5466, 2704, 943, 2792, 9230, 1872, 1121, 1131, 3888,
+    906, 3187, 4817, 3648, 1769, 2356, 2927, 971, 8805, 2065, 2332, 603, 2075, 6090, 3110, 4245,
+    1905, 2964, 5061, 3383, 5322, 3330, 6565, 4019, 5214, 2291, 3049, 6324, 5940, 1783, 2477, 4355,
+    2118, 3986, 8871, 2040, 1392, 4159, 1717, 10831, 1489, 1373, 1461, 1552, 2997, 1176, 1210, 4121,
+    779, 4914, 2019, 915, 2685, 1787, 7254, 4494, 4396, 4269, 3529, 1320, 1170, 1236, 523, 1029,
+    1560, 2700, 1246, 1479, 2864, 3836, 7932, 5567, 1133, 2458, 3613, 2043, 1814, 5464, 3839, 6285,
+    2627, 2703, 1319, 305, 3658, 3319, 1869, 2933, 2359, 1524, 1838, 4885, 2831, 1808, 5142, 1374,
+    1306, 5665, 7399, 2935, 2494, 2777, 2121, 3354, 1994, 3010, 2675, 5792, 3262, 1141, 3053, 1175,
+    9848, 614, 1061, 5142, 4958, 2448, 5464, 1592, 1365, 2704, 2219, 3631, 2542, 2194, 2475, 3100,
+    2943, 3591, 1811, 3556, 3966, 1512, 5892, 9391, 538, 2329, 3312, 1013, 2741, 331, 12698, 992,
+    1067, 5049, 7762, 2374, 1354, 2404, 1781, 2218, 1293, 6265, 9338, 1627, 1115, 2247, 4389, 1297,
+    699, 1793, 3756, 3133, 1186, 3248, 3597, 8405, 214, 1640, 762, 1248, 1435, 2493, 2681, 870,
+    1096, 4945, 5170, 3249, 2823, 2475, 494, 5276, 3633, 8438, 5789, 8862, 6277, 3371, 6042, 2365,
+    2699, 5143, 4244, 5470, 4726, 429, 4119, 18108, 2973, 1687, 623, 2914, 2197, 3993, 1479, 3141,
+    1782, 8533, 2875, 3434, 2282, 3830, 3014, 2730, 3584, 454, 1320, 7681, 949, 2112, 2292, 2743,
+    9516, 2464, 3785, 1504, 1086, 3333, 2010, 5973, 6742, 4285, 6178, 1349, 1544, 932, 1504, 1388,
+    1975, 996, 1125, 6508, 2833, 3107, 1115, 2935, 3854, 2457, 1358, 694, 8444, 5574, 1006, 378,
+    995, 1768, 2090, 2911, 3536, 2113, 5483, 2298, 4956, 2170, 3471, 3151, 1573, 2206, 891, 5496,
+    6002, 2855, 4793, 1403, 1296, 4059, 652, 2610, 859, 3214, 1230, 2457, 1814, 3995, 4887, 1523,
+    965, 2662, 1369, 2476, 3757, 8277, 5524, 692, 502, 3451, 1736, 6110, 4668, 3695, 1461, 1706,
+    477, 6070, 2429, 3882, 2068, 10717, 2365, 1945, 1610, 7935, 624, 1653, 2428, 1812, 3725, 1864,
+    1620, 3898, 11093, 443, 1805, 1015, 734, 13779, 1103, 1968, 1573, 3654, 3795, 2544, 1721, 1121,
+    2136, 4549, 2224, 2021, 2590, 3740, 1824, 2329, 2735, 827, 1760, 971, 790, 1030, 2871, 2589,
+    3705, 1927, 2596, 1303, 3911, 1863, 2314, 1194, 2083, 3725, 885, 473, 4578, 4285, 3077, 3175,
+    4527, 2342, 5452, 1749, 1018, 837, 2843, 1000, 2564, 9273, 3034, 3752, 963, 1640, 20913, 2113,
+    661, 4033, 3741, 1977, 2468, 515, 608, 1900, 5243, 1056, 1561, 1355, 2316, 2372, 18816, 627,
+    2245, 3848, 5023, 912, 1219, 8823, 4324, 3870, 2904, 2553, 1022, 6100, 4046, 5692, 982, 15489,
+    8899, 2962, 728, 1918, 2981, 1050, 1250, 3011, 1584, 1413, 876, 2305, 503, 3631, 545, 2674,
+    1246, 3237, 7209, 3519, 5246, 1268, 6722, 490, 1861, 4822, 4503, 4247, 1681, 245, 2543, 2406,
+    953, 2803, 2804, 975, 2538, 5410, 2237, 3375, 1892, 3808, 3816, 2569, 756, 1269, 1675, 1517,
+    3209, 1145, 2982, 3573, 798, 6949, 648, 761, 1657, 3845, 1448, 11410, 8195, 4174, 11047, 2428,
+    2276, 8208, 3976, 1329, 3042, 626, 708, 2020, 1625, 913, 1915, 4945, 1892, 7397, 3143, 7233,
+    3245, 1049, 1057, 2085, 2177, 3581, 2253, 7756, 3434, 6178, 970, 1429, 9906, 2471, 5807, 5000,
+    5181, 1872, 2799, 6775, 1943, 5766, 521, 1305, 4847, 966, 5988, 2298, 7173, 629, 2157, 1310,
+    894, 1559, 12037, 974, 1056, 7841, 1493, 4043, 4190, 3427, 366, 2267, 5773, 1371, 648, 4993,
+    11237, 5481, 6526, 2748, 1410, 2381, 2129, 3399, 720, 263, 1345, 2493, 5116, 4995, 938, 6801,
+    2804, 1796, 3771, 1930, 2233, 1233, 604, 1302, 4004, 4501, 3115, 3986, 3578, 16245, 2937, 4815,
+    3006, 7380, 1634, 4096, 859, 3591, 3480, 3218, 2492, 463, 1639, 1173, 3751, 1936, 2725, 1534,
+    3738, 2464, 1444, 2274, 2558, 14672, 12902, 5582, 4107, 1286, 3354, 527, 2615, 1105, 2361, 1657,
+    1216, 1815, 2703, 2603, 2009, 4861, 1946, 2791, 2892, 2856, 3999, 6955, 3304, 3173, 5654, 6435,
+    4632, 3756, 1691, 3215, 1092, 6407, 1771, 4226, 2142, 6344, 2690, 3974, 1874, 5067, 3510, 4669,
+    1354, 2631, 1806, 2509, 6590, 1294, 3831, 2914, 6091, 3762, 4533, 2214, 4574, 2828, 5153, 1844,
+    11716, 5402, 1052, 3497, 925, 4546, 3354, 1884, 1232, 2221, 3372, 2326, 5302, 1758, 1721, 1330,
+    659, 1382, 1648, 1982, 4312, 687, 2880, 2016, 2268, 2092, 1357, 1552, 1026, 1748, 1557, 4199,
+    2458, 5671, 3966, 5977, 732, 3989, 5921, 3402, 1244, 2057, 2120, 16791, 2447, 6724, 1163, 2956,
+    3763, 1898, 1249, 2349, 3329, 2757, 1068, 2139, 2479, 9272, 1663, 562, 5808, 7126, 6610, 2353,
+    811, 4167, 900, 6786, 3923, 7351, 1782, 2233, 652, 4329, 1584, 1211, 6106, 3771, 1247, 2689,
+    4739, 2171, 2774, 1259, 815, 2552, 760, 2773, 2180, 1194, 696, 4172, 1294, 1458, 4024, 2280,
+    1237, 923, 1454, 881, 12177, 5070, 3207, 1001, 1450, 1608, 1542, 4203, 1806, 1495, 4315, 4892,
+    894, 2131, 6577, 4414, 2461, 8371, 688, 4855, 8980, 2613, 3607, 2302, 2091, 2535, 4424, 4515,
+    1350, 1233, 2867, 8189, 593, 4176, 2946, 3129, 2454, 1336, 3268, 2811, 14365, 1954, 5070, 3779,
+    5705, 7658, 6636, 1440, 1193, 8958, 2104, 4269, 1092, 1038, 2444, 2599, 726, 5778, 10078, 155,
+    923, 2027, 2836, 2184, 3104, 7306, 1814, 4953, 2716, 2118, 9698, 1341, 5430, 3376, 4363, 1507,
+    1938, 5066, 6418, 2243, 2243, 685, 5971, 1683, 2218, 2975, 1670, 3881, 5939, 3339, 1903, 1556,
+    1087, 1467, 1102, 592, 981, 2623, 2535, 2794, 4219, 722, 6602, 4023, 1798, 2932, 3876, 716,
+    3969, 3664, 3008, 3907, 2767, 5151, 4429, 1082, 3014, 2244, 14586, 3735, 1220, 1258, 7664, 2394,
+    2171, 3919, 2391, 11646, 1023, 2060, 14117, 1743, 1033, 1344, 608, 4302, 1851, 3669, 1552, 2900,
+    392, 1561, 3323, 1669, 1277, 2361, 1165, 8199, 1012, 4068, 2645, 11511, 1015, 2127, 1366, 2966,
+    3867, 7725, 1906, 2269, 8332, 4495, 806, 2001, 1092, 1803, 4509, 1477, 5978, 3953, 3494, 4321,
+    5654, 5551, 4842, 875, 4136, 2522, 1834, 5503, 1263, 2081, 2843, 4435, 9853, 8666, 3392, 1460,
+    2253, 2767, 5740, 2445, 3337, 2552, 1547, 2811, 2561, 8116, 1470, 3661, 3810, 4030, 4052, 5832,
+    2997, 1062, 2695, 11488, 932, 1702, 7626, 2036, 3740, 6433, 4739, 1451, 1125, 881, 1240, 1987,
+    2381, 675, 901, 2234, 1383, 3237, 2557, 1236, 1277, 4895, 4806, 5153, 1321, 2701, 17627, 1327,
+    7902, 1369, 6335, 5019, 4228, 3366, 1056, 1272, 2222, 3827, 7565, 1830, 2579, 1961, 3283, 6194,
+    902, 997, 7043, 2790, 7043, 2182, 4907, 1152, 1421, 2290, 979, 1249, 11147, 2701, 1913, 2241,
+    5820, 1504, 4283, 3217, 2284, 1337, 2333, 1663, 1634, 1205, 1831, 1726, 17705, 2261, 5123, 4207,
+    1230, 15379, 11801, 1790, 1310, 1070, 2212, 783, 1977, 3185, 6609, 879, 1559, 5040, 12993, 1346,
+    1560, 1690, 750, 914, 2042, 1255, 2076, 8669, 4424, 9175, 4044, 3762, 1177, 1862, 2422, 8044,
+    393, 3631, 814, 2190, 2390, 548, 4983, 790, 4241, 2181, 951, 1786, 2906, 978, 1197, 1112, 929,
+    13752, 1163, 7922, 2606, 2555, 6953, 3475, 807, 727, 8737, 4608, 3389, 3624, 7899, 3173, 2330,
+    2076, 673, 2849, 2981, 9516, 1523, 3190, 1523, 3374, 3113, 610, 3823, 2935, 4485, 2437, 2599,
+    3289, 5100, 5581, 952, 1618, 3244, 2078, 6475, 2713, 1772, 3148, 2674, 1529, 3702, 2987, 1329,
+    2111, 2793, 1603, 1569, 2899, 5286, 811, 3079, 3189, 6437, 6913, 3057, 1248, 1530, 3159, 1467,
+    5130, 2028, 2827, 1135, 3329, 812, 2767, 6264, 1087, 1311, 2902, 4288, 1226, 6083, 2548, 1422,
+    3783, 2386, 6685, 938, 2160, 1361, 2500, 3825, 993, 8097, 2781, 1288, 5396, 1560, 5009, 2534,
+    4333, 899, 3880, 2408, 6600, 1661, 965, 1989, 1398, 1830, 6675, 4462, 1728, 4076, 2539, 497,
+    1902, 1871, 1381, 1246, 1677, 3791, 4965, 3961, 907, 1811, 16299, 3341, 652, 2563, 905, 1124,
+    1697, 432, 6425, 713, 1176, 1529, 1625, 855, 2909, 1240, 3485, 2976, 3324, 6118, 3083, 1640,
+    2382, 2566, 7614, 1481, 6196, 1166, 1043, 1026, 3143, 5781, 1108, 5122, 7277, 1918, 6657, 4894,
+    943, 2746, 3851, 1891, 1708, 3070, 3701, 10655, 1970, 1184, 899, 3516, 4067, 8544, 641, 1629,
+    3834, 9016, 5588, 8140, 2550, 4543, 1394, 3046, 2718, 2581, 732, 4758, 672, 1257, 1179, 5253,
+    591, 1437, 2267, 3072, 3624, 4155, 4437, 1461, 3062, 4672, 2065, 2464, 1857, 3469, 4867, 3067,
+    6427, 7055, 1045, 4324, 8361, 4087, 664, 2754, 4777, 1404, 1415, 1692, 713, 2231, 739, 569,
+    2183, 3070, 3426, 1180, 4280, 1422, 3058, 1432, 541, 5463, 4282, 1341, 1052, 3968, 460, 2171,
+    2193, 3210, 3061, 2180, 2166, 12353, 5558, 2722, 3138, 4910, 522, 1969, 2173, 6255, 1223, 5522,
+    1437, 522, 1684, 2158, 2376, 3952, 5571, 2539, 2061, 3210, 5587, 2739, 1367, 529, 6336, 1240,
+    3958, 3022, 2460, 1316, 2979, 1279, 759, 1587, 1774, 2272, 4947, 1151, 2567, 5593, 8930, 742,
+    9803, 2065, 615, 533, 3768, 4244, 1123, 1338, 2560, 9926, 1929, 701, 880, 3080, 3876, 1864,
+    3118, 1316, 3198, 3407, 1329, 4939, 2764, 1804, 528, 2744, 8104, 2893, 1310, 8472, 454, 1466,
+    4207, 902, 2457, 1296, 873, 3299, 504, 919, 2477, 1405, 2842, 3553, 4545, 2894, 932, 2549,
+    17392, 1211, 11565, 3760, 1359, 394, 7685, 1598, 1654, 1566, 1548, 1323, 3585, 1379, 1414, 5503,
+    2066, 1149, 3620, 4915, 7074, 2935, 6643, 1702, 3908, 2625, 1688, 2135, 587, 2010, 6052, 4465,
+    2198, 1197, 1692, 2311, 5155, 922, 880, 1214, 5471, 2169, 1201, 8144, 1077, 589, 2198, 5262,
+    741, 1781, 1884, 1475, 4094, 2725, 676, 3462, 1656, 2875, 4643, 3764, 627, 6390, 2329, 9643,
+    3577, 2782, 2617, 2184, 6942, 2507, 1383, 9274, 3019, 1100, 2014, 1044, 5671, 2758, 4575, 1911,
+    2040, 2014, 5993, 3198, 4724, 2193, 1316, 2332, 517, 2224, 4624, 2929, 3322, 2191, 3956, 1184,
+    4460, 5433, 1212, 4026, 2418, 1135, 3038, 4770, 746, 418, 2074, 1632, 418, 5609, 7741, 1785,
+    5835, 12425, 1411, 780, 1354, 2489, 2451, 2532, 4625, 2655, 2200, 1352, 1309, 1283, 1008, 12990,
+    371, 2666, 2966, 1717, 2783, 4185, 3462, 1806, 2639, 9012, 2984, 1417, 2092, 2637, 2276, 16871,
+    2538, 1404, 10122, 1218, 3070, 16538, 5406, 3363, 1139, 1738, 4852, 2581, 1398, 4364, 4233, 749,
+    10459, 468, 2351, 4119, 1702, 1855, 3699, 8274, 2713, 5276, 5295, 1433, 2801, 5804, 5018, 1998,
+    4101, 2889, 3218, 919, 2904, 1487, 995, 1369, 2159, 5267, 944, 2520, 1095, 842, 7379, 1108,
+    4914, 2702, 1891, 2493, 1486, 1665, 963, 3981, 2678, 6533, 11338, 702, 7456, 1593, 4286, 926,
+    3636, 723, 2157, 3368, 2089, 2777, 958, 1131, 3063, 4017, 4275, 6942, 2012, 1475, 1006, 2100,
+    1949, 1666, 5588, 1249, 8825, 1515, 2071, 4822, 1976, 1344, 5817, 3086, 3573, 5184, 2454, 2248,
+    1815, 4786, 13929, 1641, 5092, 3277, 1009, 1525, 5362, 4769, 1763, 4367, 4475, 2985, 2220, 691,
+    4524, 3982, 3567, 5704, 4418, 636, 3234, 1726, 5621, 529, 2253, 1401, 2106, 2436, 2087, 6593,
+    2803, 2395, 1356, 2250, 2274, 2291, 4142, 2235, 5532, 5525, 1062, 1294, 1332, 2750, 2083, 2550,
+    2275, 925, 10433, 4086, 2429, 7769, 2519, 3331, 3388, 4348, 2110, 5436, 879, 2266, 1938, 1923,
+    1457, 1947, 1020, 1939, 1684, 852, 2913, 2487, 2462, 4390, 715, 6418, 2071, 7742, 6469, 1605,
+    11947, 2836, 3830, 683, 699, 1286, 1900, 4194, 3331, 1521, 5159, 652, 12750, 3252, 904, 2725,
+    6055, 5149, 6782, 4993, 1791, 2886, 2337, 2095, 4536, 6629, 6626, 2528, 4649, 1722, 2218, 7521,
+    1765, 504, 6177, 4373, 3175, 9305, 3543, 1377, 1094, 2088, 4166, 11053, 6781, 1070, 6282, 2490,
+    3847, 5760, 492, 6336, 2971, 1012, 2059, 1056, 1124, 4260, 3437, 1862, 1838, 1419, 5007, 3570,
+    1058, 7298, 1328, 3871, 3001, 1914, 2803, 4128, 1307, 5119, 1800, 6348, 1731, 1117, 1373, 5159,
+    3192, 580, 3518, 1857, 3792, 3158, 7696, 1243, 661, 5471, 2483, 3407, 702, 2342, 2755, 6448,
+    1538, 3822, 3027, 2611, 2308, 4203, 3089, 6308, 2077, 526, 1821, 3998, 3134, 1336, 1467, 2215,
+    3531, 4065, 1499, 1499, 1549, 2405, 1117, 1869, 9890, 1641, 3275, 4374, 1019, 1493, 3591, 428,
+    1581, 8382, 2798, 5061, 2194, 6599, 5752, 1674, 1592, 8622, 4323, 1520, 2766, 1993, 1734, 809,
+    1497, 3498, 3469, 1036, 4877, 7379, 2642, 1727, 2077, 1712, 489, 881, 1259, 5460, 2554, 5517,
+    1634, 5770, 1024, 5184, 646, 3968, 6795, 5323, 4183, 3650, 1830, 2294, 9949, 4084, 2015, 1688,
+    2082, 5361, 894, 1856, 940, 2463, 1133, 7484, 8573, 2878, 4377, 4036, 5427, 1130, 2225, 10185,
+    2162, 6365, 730, 2076, 432, 2174, 1976, 1841, 2494, 4495, 15647, 1049, 3792, 4133, 6871, 3081,
+    4941, 2209, 3825, 4128, 1599, 7182, 4554, 4234, 6885, 1512, 2159, 3275, 5908, 2601, 3132, 3423,
+    5886, 1053, 6482, 4921, 3072, 1503, 1157, 7463, 1114, 3218, 4311, 6409, 7070, 2382, 3347, 1254,
+    1660, 1832, 1469, 4331, 444, 5543, 1508, 5662, 1128, 4813, 748, 2268, 1199, 2073, 927, 1257,
+    3069, 644, 1230, 5692, 3329, 1881, 2964, 1151, 1026, 1584, 16160, 967, 916, 602, 4469, 5109,
+    5918, 6828, 2130, 2563, 4750, 811, 631, 2697, 1115, 5083, 1767, 6210, 1548, 2121, 7207, 4354,
+    1716, 4951, 8703, 2944, 5848, 3096, 853, 2440, 1291, 5511, 2650, 2835, 5003, 975, 3197, 2745,
+    5517, 551, 2974, 907, 4112, 2249, 10289, 2159, 14623, 891, 2570, 4038, 1355, 3380, 9703, 5236,
+    3168, 748, 1699, 2120, 1342, 1029, 1825, 2332, 4118, 1087, 2518, 1134, 13165, 7741, 5254, 832,
+    3203, 521, 1674, 5427, 4506, 1043, 1307, 5348, 2002, 1277, 1247, 1644, 5633, 2526, 944, 788,
+    915, 2663, 3792, 551, 1858, 5523, 4205, 1501, 7481, 2522, 1809, 3874, 4298, 5959, 1470, 3115,
+    3303, 764, 1691, 1043, 1621, 2015, 9162, 1142, 16230, 1482, 3257, 2060, 378, 4371, 9026, 1544,
+    4047, 1076, 794, 1062, 11322, 4483, 3957, 2778, 10309, 11881, 2565, 859, 2021, 697, 5711, 2542,
+    1713, 1062, 877, 2254, 5409, 4233, 5391, 4086, 621, 1666, 4998, 3104, 4595, 1817, 2103, 6007,
+    1017, 15445, 2805, 3642, 3614, 2575, 4861, 9807, 2641, 2053, 1531, 1175, 4974, 921, 12075, 2496,
+    1558, 2467, 3259, 2541, 5133, 1832, 660, 1616, 1460, 2077, 1493, 2030, 3610, 1752, 1085, 3189,
+    1772, 1261, 3586, 1357, 1639, 3308, 1773, 5793, 2571, 2699, 2800, 732, 2138, 4203, 5063, 571,
+    1443, 2221, 2157, 3092, 1634, 2848, 1981, 1521, 2741, 1268, 2891, 4363, 1179, 5619, 4647, 3029,
+    2266, 3981, 1766, 3460, 3143, 1987, 2451, 5080, 2638, 1089, 2232, 2397, 6394, 3749, 1696, 1246,
+    3636, 1298, 1128, 1879, 12266, 1174, 3585, 1337, 3060, 6277, 1380, 3152, 487, 4933, 1613, 1693,
+    1882, 1068, 3049, 3321, 2742, 499, 2804, 9012, 477, 929, 3407, 2188, 3402, 1417, 6017, 2068,
+    1219, 864, 3751, 4355, 850, 3062, 5836, 768, 6432, 5645, 5760, 1468, 1058, 2190, 1937, 2513,
+    24295, 889, 7382, 5522, 722, 2541, 636, 1621, 3255, 2070, 4285, 3526, 888, 3425, 2425, 1330,
+    1388, 10023, 3826, 784, 1358, 2820, 1304, 1871, 8006, 3503, 1951, 4230, 2335, 5762, 913, 896,
+    1349, 5533, 3750, 687, 1563, 3078, 3613, 3455, 4640, 1541, 5847, 2142, 624, 3971, 2123, 1193,
+    3027, 2651, 1533, 3766, 3449, 1649, 7868, 3172, 740, 2281, 2237, 3355, 4496, 1341, 1027, 1393,
+    1547, 1835, 1623, 3917, 827, 2048, 1692, 14385, 2048, 1581, 2225, 2039, 1320, 1629, 2077, 1917,
+    2854, 7668, 1764, 1282, 1445, 1826, 3004, 3454, 1679, 1958, 1495, 2006, 8423, 1252, 1256, 1248,
+    588, 1720, 2180, 2804, 1847, 829, 12684, 4271, 785, 1558, 2217, 3698, 6809, 1415, 4182, 1346,
+    5891, 2755, 8440, 8221, 736, 10690, 1781, 3960, 1379, 1120, 3845, 1628, 1080, 703, 4021, 822,
+    2246, 3102, 560, 4867, 7064, 4133, 694, 1896, 5951, 5294, 1743, 3193, 2415, 1753, 723, 3589,
+    4845, 2742, 2771, 2605, 2837, 1843, 1479, 2047, 7131, 1494, 3295, 1137, 6477, 583, 1420, 521,
+    950, 2621, 9053, 4024, 800, 1798, 2819, 8461, 1250, 1744, 1137, 2944, 1376, 944, 1045, 909,
+    2291, 16931, 3953, 2480, 3681, 2809, 1780, 3352, 898, 9624, 910, 6443, 1514, 3393, 2096, 2548,
+    964, 3588, 2235, 780, 1308, 2404, 2366, 2024, 2351, 2727, 1728, 3844, 2837, 3775, 6215, 1419,
+    3404, 9771, 2899, 3013, 3202, 2069, 4138, 8197, 1026, 1760, 2579, 1194, 2639, 622, 779, 5411,
+    688, 1018, 1006, 1531, 1418, 1937, 2343, 3328, 950, 3013, 7508, 451, 1241, 342, 1621, 6958,
+    7467, 1104, 1002, 1776, 1134, 2526, 3633, 1335, 1812, 1716, 1888, 5542, 1988, 3482, 8128, 2845,
+    1026, 439, 3589, 1230, 2035, 3399, 6232, 5877, 806, 1994, 1639, 5275, 2259, 1459, 1104, 2977,
+    2963, 8243, 706, 2149, 2186, 6730, 1988, 3721, 9941, 1698, 1308, 3215, 1821, 1821, 1439, 1323,
+    4834, 8100, 1404, 4480, 551, 308, 2198, 917, 4350, 2048, 2228, 5462, 1162, 1373, 9617, 1982,
+    3153, 4020, 1053, 960, 1983, 8460, 4794, 919, 6337, 5428, 2145, 4344, 6140, 2710, 2427, 1277,
+    5731, 1463, 1372, 1671, 635, 2056, 581, 1614, 1045, 11536, 591, 2103, 5267, 4742, 2262, 975,
+    9494, 8612, 9338, 1211, 2553, 1397, 2426, 660, 3224, 1204, 5318, 1344, 1259, 6769, 2191, 1435,
+    7252, 2022, 1093, 2715, 2669, 1277, 510, 2046, 5138, 704, 6939, 3944, 1482, 1369, 5161, 2762,
+    3140, 939, 1422, 5198, 2288, 3198, 1922, 3083, 647, 2299, 1705, 11724, 1687, 4215, 1635, 12807,
+    6458, 1325, 1379, 3790, 6026, 5353, 10304, 1830, 8282, 1986, 1027, 3997, 4019, 708, 2813, 966,
+    512, 3044, 1826, 2379, 1127, 4621, 7066, 5307, 3385, 4179, 2678, 1130, 2577, 2536, 3546, 4989,
+    3624, 1066, 3556, 741, 1172, 1249, 2418, 1409, 1194, 5642, 2572, 8872, 1845, 1316, 5758, 12352,
+    2610, 658, 12728, 4188, 4089, 2697, 2104, 3214, 728, 711, 2062, 4744, 760, 2779, 2447, 3604,
+    1669, 5413, 1170, 1323, 2615, 3670, 1487, 1840, 7144, 1135, 1966, 3747, 2240, 1611, 11197, 3083,
+    2221, 3135, 6834, 3107, 4550, 1663, 1271, 3514, 1477, 3165, 707, 1667, 2586, 1315, 6367, 2542,
+    1039, 5912, 3160, 8011, 8039, 1602, 1644, 1595, 1399, 8073, 5147, 3983, 1676, 9130, 1929, 19045,
+    1216, 1062, 5838, 1209, 1869, 4453, 3647, 5850, 9285, 1773, 4203, 10098, 2497, 1267, 1331, 3543,
+    3740, 2222, 3447, 992, 6148, 1216, 9000, 3094, 616, 8134, 1881, 817, 1304, 5998, 3138, 1946,
+    6654, 1807, 3797, 631, 4091, 5264, 3101, 5210, 1092, 2384, 1034, 3082, 1088, 861, 852, 4944,
+    1594, 952, 2843, 619, 1643, 8650, 1807, 752, 1116, 2106, 2104, 1767, 2196, 935, 4200, 1003,
+    2461, 4816, 2087, 1083, 12638, 1854, 3651, 1954, 4694, 1380, 5344, 11414, 3092, 1286, 3129,
+    13447, 529, 5150, 3198, 3502, 2192, 2330, 2752, 2201, 5752, 1178, 3564, 2756, 1483, 892, 634,
+    2469, 5496, 1685, 2599, 2906, 950, 1825, 539, 2254, 6274, 2369, 1764, 3444, 4052, 4162, 4145,
+    490, 1809, 11775, 7090, 1580, 4225, 2428, 998, 3623, 235, 6001, 3024, 1574, 3606, 3443, 6001,
+    955, 375, 926, 6513, 4247, 1851, 640, 3612, 2751, 2624, 1067, 494, 2106, 1798, 1161, 2650, 1080,
+    9536, 2340, 6275, 1628, 426, 3873, 6561, 2315, 2430, 1163, 2524, 6344, 1632, 5331, 1123, 2516,
+    1487, 9775, 1421, 3135, 1187, 1042, 4960, 606, 1501, 6649, 2042, 3376, 2491, 3358, 2311, 1854,
+    3536, 2850, 7233, 1664, 510, 2161, 8852, 4455, 3530, 2554, 1909, 1443, 1761, 826, 2380, 2311,
+    2786, 1538, 1253, 2925, 4006, 3932, 1803, 6947, 972, 1277, 1321, 2563, 1539, 3391, 1289, 7592,
+    1726, 1391, 2545, 4931, 1467, 1067, 1444, 11000, 2443, 4432, 1727, 966, 716, 3805, 855, 1555,
+    2841, 963, 726, 1482, 12736, 1228, 7777, 27958, 1111, 7815, 544, 3992, 1214, 4452, 5620, 1269,
+    4223, 6370, 6037, 5505, 1355, 1077, 1453, 2057, 3417, 899, 6145, 2453, 2423, 1246, 760, 3677,
+    3059, 4998, 2149, 623, 5776, 661, 5711, 2433, 11106, 14307, 3412, 11497, 1910, 931, 1410, 5775,
+    1935, 3343, 3291, 1964, 2379, 1799, 1362, 6208, 2858, 5125, 562, 3681, 8411, 1226, 353, 4504,
+    1602, 2881, 4289, 1208, 2766, 4059, 3708, 3971, 2590, 1481, 1592, 2182, 3991, 7865, 16777, 2713,
+    4791, 1482, 1540, 981, 1213, 1188, 2558, 6980, 5626, 5678, 1829, 2320, 949, 1935, 4269, 2349,
+    16252, 2608, 11670, 3583, 6309, 3793, 896, 1329, 5709, 766, 1236, 4367, 3355, 2040, 2788, 4967,
+    6637, 7836, 1181, 496, 511, 16342, 979, 3583, 8308, 3818, 3966, 3792, 1246, 6131, 4538, 1382,
+    1966, 353, 4252, 1240, 3250, 1596, 505, 1721, 2181, 4777, 1503, 1359, 1246, 3337, 7271, 2048,
+    5387, 1160, 2541, 4027, 2807, 2683, 2456, 1171, 2059, 3744, 16265, 1296, 11389, 2859, 6060,
+    4160, 2528, 2637, 1706, 5057, 698, 2191, 4235, 8805, 1778, 4990, 399, 714, 2233, 2658, 8922,
+    1130, 1631, 8957, 5772, 1414, 1099, 3355, 1476, 1495, 1170, 545, 3438, 1227, 1141, 1736, 1020,
+    4222, 8743, 1159, 380, 1255, 12893, 1115, 11742, 5256, 2122, 1955, 3234, 11213, 7412, 4205,
+    1088, 2238, 3458, 3716, 1149, 398, 6666, 1301, 3288, 4989, 1683, 4839, 959, 1800, 1883, 3141,
+    1924, 937, 1912, 1820, 3823, 1257, 1437, 6724, 2726, 4490, 1251, 4292, 946, 3590, 2562, 1483,
+    2693, 1579, 7706, 2423, 1573, 918, 3311, 3545, 5823, 545, 3894, 2098, 7422, 8885, 2651, 5848,
+    1890, 5821, 1122, 2138, 3678, 3765, 10030, 1717, 1123, 5211, 865, 6352, 10183, 4039, 2821, 2472,
+    1454, 5432, 1763, 2576, 4286, 2172, 5769, 2244, 12538, 3373, 1785, 4684, 1323, 4236, 6900, 5102,
+    331, 1170, 4148, 2059, 8296, 1959, 1653, 2266, 5269, 2980, 760, 3461, 964, 816, 1110, 1571, 669,
+    1424, 1689, 1514, 2565, 2477, 5802, 2975, 5560, 744, 3982, 1919, 1357, 1250, 1628, 2431, 795,
+    1895, 3737, 722, 4219, 1429, 4076, 1532, 1892, 4682, 1146, 4894, 2192, 615, 1711, 2907, 764,
+    7103, 1464, 4249, 1938, 2523, 8759, 1319, 7469, 2630, 1129, 3374, 1193, 1061, 1298, 3069, 3245,
+    595, 1705, 644, 1963, 1768, 4033, 3328, 9812, 562, 4295, 1586, 1079, 2420, 1834, 2199, 3178,
+    3968, 689, 2195, 2988, 2017, 2245, 5622, 1923, 1240, 1540, 2850, 3282, 1286, 2381, 2968, 1587,
+    2184, 8678, 1303, 3787, 2401, 3142, 4410, 1719, 4827, 2840, 5358, 5093, 566, 922, 3289, 1639,
+    2167, 144, 4777, 1362, 2657, 4578, 2444, 952, 2039, 2564, 1425, 1551, 1893, 1192, 1770, 3065,
+    17796, 3634, 8867, 4112, 5572, 1134, 1160, 2050, 695, 1319, 6238, 720, 2775, 3632, 438, 831,
+    6869, 3837, 771, 2886, 4073, 692, 1569, 3136, 6262, 4607, 1103, 3977, 2721, 1033, 1261, 1272,
+    2522, 3051, 7184, 2371, 3430, 2672, 805, 1892, 4633, 3603, 3338, 927, 1510, 4311, 1497, 1187,
+    2222, 3552, 1777, 2003, 3020, 1237, 4277, 3870, 1994, 696, 2138, 5329, 1015, 631, 1672, 3150,
+    419, 2557, 7009, 1034, 1399, 6518, 7127, 2834, 2134, 3304, 1044, 5945, 4180, 2014, 2559, 3773,
+    4160,
 };

@@ -5,12 +5,13 @@
     python reproduce.py --times 20 --percopy    the control: the same copies, one cuMemcpyAsync each
 
 Batch: 3,713 copies, 12,000,968 bytes, h2d.
-Batch call: 22 of 22 runs failed (95 %: 85 % to 100 %).
+Batch call: 30 of 30 runs failed (95 %: 88 % to 100 %).
 GPU: NVIDIA H200, compute capability 9.0, VBIOS 96.00.a5.00.1a.
 Driver: 580.159.04, CUDA 13.0.
 
 Every run is a process of its own. The exit status is that of the worst run, as with reproduce.c: 0 ok, 10 error,
-11 segfault, 12 hang, 13 async_error, 14 corrupt, 15 crash; 2 wrong usage; 3 not set up.
+11 segfault, 12 hang, 13 async_error, 14 corrupt, 15 crash; 2 wrong usage; 3 not set up. CUDA_VISIBLE_DEVICES chooses
+the GPU.
 """
 
 import argparse
@@ -20,7 +21,6 @@ import mmap
 import os
 import signal
 import sys
-import time
 import zlib
 from collections import Counter
 
@@ -296,7 +296,14 @@ SOURCE, DESTINATION, SIZES = (
 PERIOD, UNTOUCHED = 1_048_573, 0xA5  # a prime: no copy from a wrong page looks right
 WORDS = {0: "ok", 3: "not set up", 10: "error", 11: "segfault", 12: "hang", 13: "async_error", 14: "corrupt", 15: "crash"}
 SEVERITY = [0, 3, 10, 13, 14, 12, 15, 11]  # the worst run comes last
-SETTING_UP, CALLING, VERIFYING = range(3)
+SETTING_UP, WAITING, CALLING, VERIFYING = range(4)
+
+
+class Shared:
+    """What the processes tell each other, and what outlives them."""
+
+    page = np.frombuffer(mmap.mmap(-1, 4096), dtype=np.int64)
+    busy, phase = page[:1], page[1:2]
 
 
 class Ended(Exception):
@@ -374,11 +381,17 @@ def submission(percopy, stream):
     return submit
 
 
-def run(gpu, percopy, phase):
+def use_gpu(number=0):
+    """Make the primary context of a GPU current; beyond the last one they are counted from the first again."""
+    call(3, cu.cuInit, 0)
+    device = call(3, cu.cuDeviceGet, number % max(call(3, cu.cuDeviceGetCount), 1))
+    call(3, cu.cuCtxSetCurrent, call(3, cu.cuDevicePrimaryCtxRetain, device))
+
+
+def run(percopy):
     """Submit, synchronise and compare every byte; ends by `Ended`, whose argument is the exit status."""
     global SRCS, DSTS, BYTES
-    call(3, cu.cuInit, 0)
-    call(3, cu.cuCtxSetCurrent, call(3, cu.cuDevicePrimaryCtxRetain, call(3, cu.cuDeviceGet, gpu)))
+    use_gpu()
     pattern = np.random.default_rng(1).integers(0, 256, PERIOD, dtype=np.uint8)
     source = np.resize(pattern, int((SOURCE + SIZES).max()))
     expected = np.full(int((DESTINATION + SIZES).max()), UNTOUCHED, dtype=np.uint8)
@@ -394,13 +407,13 @@ def run(gpu, percopy, phase):
     for repetition in range(1, REPETITION + 1):
         if repetition > 1 and (repetition - 1) % 256 == 0:
             call(13, cu.cuStreamSynchronize, stream)
-        phase[0] = CALLING
+        Shared.phase[0] = CALLING
         name, number = submit()
         if number:
             later = repetition > 1 and number in {214, 220, 700, 702, 710, 714, 715, 716, 717, 718, 719}
             failed(13 if later else 10, name, number)
     call(13, cu.cuStreamSynchronize, stream)
-    phase[0] = VERIFYING
+    Shared.phase[0] = VERIFYING
     arrived = destination_view
     if arrived is None:
         arrived = np.empty_like(expected)
@@ -413,37 +426,63 @@ def run(gpu, percopy, phase):
     raise Ended(0)
 
 
-def watch(gpu, percopy, timeout):
-    """Fork one run and return its outcome; a death or a hang is the driver's doing only inside the calls under test."""
-    phase = mmap.mmap(-1, 4096)
-    child = os.fork()
-    if child == 0:
-        status = 3
-        try:
-            run(gpu, percopy, phase)
-        except Ended as ended:
-            status = ended.args[0]
-        except BaseException as error:
-            print(f"{type(error).__name__}: {error}", end="")
-        sys.stdout.flush()
-        os._exit(status)
-    end, done = time.monotonic() + timeout, (0, 0)
-    while done[0] == 0 and time.monotonic() < end:
-        time.sleep(0.001)
-        done = os.waitpid(child, os.WNOHANG)
-    calling = phase[0] == CALLING
-    if done[0] == 0:
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-        print(f"no answer within {timeout:g} s", end="")
-        return 12 if calling else 3
-    if os.WIFEXITED(done[1]):
-        return os.WEXITSTATUS(done[1])
-    number = os.WTERMSIG(done[1])
-    print(signal.Signals(number).name, end="")
-    if not calling or number in (signal.SIGKILL, signal.SIGTERM):
+def neighbour():
+    """Keep the GPU busy until killed."""
+    use_gpu()
+    stream = int(call(3, cu.cuStreamCreate, int(cu.CUstream_flags.CU_STREAM_NON_BLOCKING)))
+    device = int(call(3, cu.cuMemAlloc, 33554432))
+    host = int(call(3, cu.cuMemHostAlloc, 33554432, 0))
+    while True:
+        for _ in range(8):
+            call(3, cu.cuMemcpyHtoDAsync, device, host, 33554432, stream)
+        call(3, cu.cuStreamSynchronize, stream)
+        Shared.busy[0] = 1
+
+
+def spawn(work, *arguments, timeout=0.0):
+    """Fork a process that does this work, killed by SIGALRM when it takes too long; return its id."""
+    sys.stdout.flush()
+    child = os.fork()  # this process never calls cuInit: a fork after it is useless
+    if child:
+        return child
+    ctypes.CDLL(None).prctl(1, int(signal.SIGKILL))  # when its parent dies
+    signal.setitimer(signal.ITIMER_REAL, timeout)
+    status = 3
+    try:
+        work(*arguments)
+    except Ended as ended:
+        status = ended.args[0]
+    except BaseException as error:
+        print(f"{type(error).__name__}: {error}", end="")
+    sys.stdout.flush()
+    os._exit(status)
+
+
+def start_neighbour():
+    """Start a neighbour and wait until it is busy."""
+    Shared.busy[0] = 0
+    child = spawn(neighbour)
+    while not Shared.busy[0]:
+        if os.waitpid(child, os.WNOHANG)[0]:
+            sys.exit(" (a neighbour)")
+    return child
+
+
+def meaning(status, phase):
+    """Return what an end means; a death or a hang is the driver's doing only inside the calls under test."""
+    if os.WIFEXITED(status):
+        return os.WEXITSTATUS(status)
+    number = os.WTERMSIG(status)
+    print("no answer in time" if number == signal.SIGALRM else signal.Signals(number).name, end="")
+    if phase != CALLING or number in (signal.SIGKILL, signal.SIGTERM):
         return 3
-    return 11 if number == signal.SIGSEGV else 15
+    return {signal.SIGALRM: 12, signal.SIGSEGV: 11}.get(number, 15)
+
+
+def watch(percopy, timeout):
+    """Run it in a process of its own and return the outcome."""
+    Shared.phase[:] = SETTING_UP
+    return meaning(os.waitpid(spawn(run, percopy, timeout=timeout), 0)[1], Shared.phase[0])
 
 
 def main():
@@ -452,17 +491,20 @@ def main():
     parser.add_argument("--percopy", action="store_true", help="the control")
     parser.add_argument("--times", type=int, default=1)
     parser.add_argument("--timeout", type=float, default=60, help="seconds for one run")
-    parser.add_argument("--gpu", type=int, default=0)
+    parser.add_argument("--neighbours", type=int, default=0, help="processes that keep the GPU busy")
     parser.add_argument("--dump", action="store_true", help="print source offset, destination offset and size")
     options = parser.parse_args()
     if options.dump:
         np.savetxt(sys.stdout, np.stack([SOURCE, DESTINATION, SIZES], axis=1), fmt="%d")
         return 0
+    neighbours = [start_neighbour() for _ in range(options.neighbours)]
     outcomes = []
     for number in range(1, options.times + 1):
         print(f"run {number}: ", end="", flush=True)
-        outcomes.append(watch(options.gpu, options.percopy, options.timeout))
+        outcomes.append(watch(options.percopy, options.timeout))
         print(f" -> {WORDS[outcomes[-1]]}")
+    for child in neighbours:
+        os.kill(child, signal.SIGKILL)
     for outcome, count in Counter(outcomes).items():
         print(f"{WORDS[outcome]}: {count} of {options.times}")
     return max(outcomes, key=SEVERITY.index)
