@@ -42,6 +42,7 @@ def live(tmp_path_factory: pytest.TempPathFactory, serve: Serve) -> Running:
     """Return a server over a database of its own, which starts campaigns for real."""
     path = tmp_path_factory.mktemp("live") / "bisect.sqlite"
     record_campaign(path, "grown", trials=3000)
+    record_campaign(path, "open", trials=20, budget=50)
     return serve(create_app(str(path), TOKEN))
 
 
@@ -93,6 +94,24 @@ def test_stop_and_resume(page: "Page", live: Running) -> None:
     page.get_by_label("Trials in all").fill(str(done + 10))
     page.get_by_role("button", name="Resume").click()
     page.locator("#standing").get_by_text("complete").wait_for()
+
+
+def test_a_refresh_leaves_alone_what_is_typed_or_focused(page: "Page", live: Running) -> None:
+    page.goto(f"{live.url}/campaigns/open")
+    refresh = "swap(location.href, PARTS, isUntouched)"
+    parts = "PARTS.map((id) => document.getElementById(id)).forEach((part) => part.dataset.old = 1)"
+    kept = "PARTS.filter((id) => document.getElementById(id).dataset.old)"
+    page.evaluate(parts)
+    page.get_by_label("Trials in all").fill("77")
+    page.locator("#trials tbody a").first.focus()
+    page.evaluate(refresh)
+    assert page.evaluate(kept) == ["trials", "standing"]
+    assert page.get_by_label("Trials in all").input_value() == "77"
+    page.get_by_role("link", name="Zoom in").focus()
+    page.evaluate(parts)
+    page.evaluate(refresh)
+    assert page.evaluate(kept) == ["standing"]
+    assert page.evaluate("document.activeElement.dataset.key") == "in"
 
 
 def test_a_click_zooms_in_and_back_zooms_out(page: "Page", live: Running) -> None:

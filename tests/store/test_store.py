@@ -142,7 +142,9 @@ def test_a_lease_runs_out(url: str) -> None:
     campaign = elsewhere.create_campaign(new_campaign("c", 5))
     elsewhere.begin_trial(campaign, plan())
     assert mine.release_lost(campaign) == 0, "nothing says that the other machine is gone"
+    assert [summary.running for summary in mine.campaigns()] == [1]
     clock[0] += timedelta(minutes=10)
+    assert [summary.running for summary in mine.campaigns()] == [0]
     assert mine.release_lost(campaign) == 1
     for store in (elsewhere, mine):
         store.close()
@@ -212,8 +214,10 @@ def test_a_process_of_this_machine_that_is_gone_loses_its_trials_at_once(url: st
     assert child.stdout is not None
     assert child.stdout.readline() == "begun\n"
     assert store.release_lost(campaign) == 0
+    assert [summary.running for summary in store.campaigns()] == [1]
     os.kill(child.pid, signal.SIGKILL)
     child.communicate()
+    assert [summary.running for summary in store.campaigns()] == [0]
     assert store.release_lost(campaign) == 1
     store.close()
 

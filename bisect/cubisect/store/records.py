@@ -37,7 +37,7 @@ class Campaign(NewCampaign):
 
 @dataclass(frozen=True, kw_only=True)
 class CampaignSummary:
-    """A campaign in a list: its budget, how many trials count against it, and how the trials ended."""
+    """A campaign in a list: its budget, how many trials count against it, how they ended, and how many run now."""
 
     name: str
     driver: str

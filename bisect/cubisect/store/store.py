@@ -6,6 +6,7 @@ the campaign's row, so that several processes share one budget exactly.
 
 import difflib
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -132,14 +133,14 @@ class Store:
             .where(TRIALS.c.state == DONE, *rows.counted(), TRIALS.c.tainted.is_(False))
             .group_by(TRIALS.c.campaign_id, TRIALS.c.outcome)
         )
-        live = select(TRIALS.c.campaign_id, func.count()).where(TRIALS.c.state == RUNNING)
+        live = select(TRIALS.c.campaign_id, TRIALS.c.owner, TRIALS.c.lease_expires_at).where(TRIALS.c.state == RUNNING)
         counts: dict[int, dict[Outcome, int]] = {}
         with self._read() as connection:
             for campaign_id, outcome, count in connection.execute(grouped):
                 counts.setdefault(campaign_id, {})[Outcome(outcome or Outcome.INCONCLUSIVE)] = count
-            running = {row[0]: row[1] for row in connection.execute(live.group_by(TRIALS.c.campaign_id))}
+            running = Counter(r["campaign_id"] for r in rows.found_by(connection, live) if not self._is_lost(r))
             found = rows.found_by(connection, select(CAMPAIGNS).order_by(CAMPAIGNS.c.id.desc()))
-        return [rows.summary_of(row, counts.get(row["id"], {}), running.get(row["id"], 0)) for row in found]
+        return [rows.summary_of(row, counts.get(row["id"], {}), running[row["id"]]) for row in found]
 
     def extend_budget(self, campaign: Campaign, budget: int) -> Campaign:
         """Change the budget and return the campaign with the new one.
@@ -259,12 +260,10 @@ class Store:
 
     def release_lost(self, campaign: Campaign) -> int:
         """Mark running trials of processes that are gone, or silent for too long, as lost; return how many."""
-        now = self._now()
+        return self._lose(campaign, self._is_lost)
 
-        def is_lost(row: Mapping[str, Any]) -> bool:
-            return is_gone(row["owner"]) or row["lease_expires_at"] is None or row["lease_expires_at"] < now
-
-        return self._lose(campaign, is_lost)
+    def _is_lost(self, row: Mapping[str, Any]) -> bool:
+        return is_gone(row["owner"]) or row["lease_expires_at"] is None or row["lease_expires_at"] < self._now()
 
     def give_back(self, campaign: Campaign) -> int:
         """Mark this process's running trials as lost, since it will not finish them; return how many.

@@ -3,25 +3,33 @@
 
 "use strict";
 
-const REFRESH_MS = 3000;
+const REFRESH_MS = 2000;
 const PARTS = ["map", "trials", "standing"];
 
-async function swap(url, parts) {
+async function swap(url, parts, isFree = () => true) {
   const response = await fetch(url, { headers: { Accept: "text/html" } });
   if (!response.ok) return false;
   const page = new DOMParser().parseFromString(await response.text(), "text/html");
+  const focused = document.activeElement?.dataset?.key;
   for (const id of parts) {
     const [old, fresh] = [document.getElementById(id), page.getElementById(id)];
-    if (old && fresh) old.replaceWith(document.adoptNode(fresh));
+    if (old && fresh && isFree(old)) old.replaceWith(document.adoptNode(fresh));
   }
+  if (focused) document.querySelector(`[data-key="${focused}"]`)?.focus({ preventScroll: true });
   return true;
 }
 
+// A refresh replaces nothing under the reader's hands: what is dragged, typed into, or has a focus that would be lost.
+
+function isUntouched(part) {
+  const focused = part.contains(document.activeElement) && !document.activeElement.matches("a[data-key]");
+  const typed = [...part.querySelectorAll("input")].some((input) => input.value !== input.defaultValue);
+  return !focused && !typed && !part.contains(drag?.svg ?? null);
+}
+
 async function show(url, remember) {
-  const focused = document.activeElement?.dataset?.key;
   if (!(await swap(url, ["map", "trials"]))) return location.assign(url);
   if (remember) history.pushState(null, "", url);
-  if (focused) document.querySelector(`[data-key="${focused}"]`)?.focus();
 }
 
 // Links marked data-view, and the form that chooses the sides, change the map in place.
@@ -104,18 +112,15 @@ function follow(main) {
   const source = new EventSource(main.dataset.events);
   let last = 0;
   let waiting = null;
-  const refresh = async () => {
+  let refreshed = Promise.resolve(); // one after the other: an older answer must not come last
+  const refresh = () => { refreshed = refreshed.then(refreshNow); };
+  const refreshNow = async () => {
     waiting = null;
     last = Date.now();
-    const busy = drag || document.getElementById("map")?.contains(document.activeElement);
-    await swap(location.href, busy ? ["trials", "standing"] : PARTS);
+    const here = location.href;
+    await swap(here, PARTS, (part) => location.href === here && isUntouched(part));
   };
-  source.addEventListener("progress", (event) => {
-    const standing = JSON.parse(event.data);
-    const bar = document.querySelector("#standing progress");
-    if (bar) bar.value = standing.done;
-    const text = document.querySelector("#standing [data-field=done]");
-    if (text) text.textContent = standing.done.toLocaleString("en");
+  source.addEventListener("progress", () => {
     if (waiting === null) waiting = setTimeout(refresh, Math.max(0, last + REFRESH_MS - Date.now()));
   });
   source.addEventListener("end", () => {
