@@ -1,5 +1,6 @@
 """The loop of a campaign: what it records, how it goes on, and what it does with trouble."""
 
+import shutil
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -86,16 +87,10 @@ def test_replicates_repeat_the_batch_and_resamples_redraw_it(store: Store) -> No
             assert record.spec.run_seed != parent.spec.run_seed
 
 
-@pytest.mark.parametrize("stop_after", [1, 17, 39])
-def test_an_interrupted_campaign_goes_on_as_if_nothing_had_happened(tmp_path: Path, stop_after: int) -> None:
-    """One lane: the same trials in the same order, whether or not it was interrupted."""
-    whole = Store.open(str(tmp_path / "whole.sqlite"), create=True)
-    chosen = campaign(whole, "band", 40, "boundary")
-    run_on(whole, chosen, InProcessEngine(MODELS["band"]()), Machine())
-
-    broken = Store.open(str(tmp_path / "broken.sqlite"), create=True, owner="a:1:1")
-    other = campaign(broken, "band", 40, "boundary")
-    ran = 0
+def interrupted(path: Path, sampler: str, stop_after: int) -> None:
+    """Record a campaign of 40 trials that was interrupted after so many."""
+    store = Store.open(str(path), create=True, owner="a:1:1")
+    chosen, ran = campaign(store, "band", 40, sampler), 0
 
     def interrupt(completed: Completed) -> Completed:
         nonlocal ran
@@ -105,11 +100,39 @@ def test_an_interrupted_campaign_goes_on_as_if_nothing_had_happened(tmp_path: Pa
         return completed
 
     with pytest.raises(KeyboardInterrupt):
-        run_on(broken, other, InProcessEngine(MODELS["band"](), disturb=interrupt), Machine())
-    again = Store.open(str(tmp_path / "broken.sqlite"), owner="a:2:2")
-    run_on(again, other, InProcessEngine(MODELS["band"]()), Machine())
-    kept = [row[1:6] + row[7:] for row in history(again, other) if row[4] in BUDGETED]
-    assert kept == [row[1:6] + row[7:] for row in history(whole, chosen) if row[4] in BUDGETED]
+        run_on(store, chosen, InProcessEngine(MODELS["band"](), disturb=interrupt), Machine())
+    store.close()
+
+
+def resumed(path: Path) -> list[tuple[object, ...]]:
+    """Finish an interrupted campaign and return what it did."""
+    store = Store.open(str(path), owner="a:2:2")
+    chosen = store.campaign(store.campaigns()[0].name)
+    run_on(store, chosen, InProcessEngine(MODELS["band"]()), Machine())
+    return searched(store, chosen)
+
+
+def searched(store: Store, chosen: Campaign) -> list[tuple[object, ...]]:
+    return [row[1:6] + row[7:] for row in history(store, chosen) if row[4] in BUDGETED]
+
+
+@pytest.mark.parametrize("stop_after", [1, 17, 39])
+def test_an_interrupted_campaign_goes_on_as_if_nothing_had_happened(tmp_path: Path, stop_after: int) -> None:
+    whole = Store.open(str(tmp_path / "whole.sqlite"), create=True)
+    chosen = campaign(whole, "band", 40, "sobol")
+    run_on(whole, chosen, InProcessEngine(MODELS["band"]()), Machine())
+    interrupted(tmp_path / "broken.sqlite", "sobol", stop_after)
+    assert resumed(tmp_path / "broken.sqlite") == searched(whole, chosen)
+
+
+def test_what_a_resumed_search_does_follows_from_the_record(tmp_path: Path) -> None:
+    """It knows what had finished; a trial that was proposed beside the last of them is proposed anew."""
+    first, second = tmp_path / "first.sqlite", tmp_path / "second.sqlite"
+    interrupted(first, "boundary", 17)
+    shutil.copy(first, second)
+    went_on = resumed(first)
+    assert len(went_on) == 40
+    assert resumed(second) == went_on
 
 
 def test_trouble_that_is_not_the_trials_own_runs_it_again(store: Store) -> None:

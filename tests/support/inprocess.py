@@ -16,6 +16,7 @@ from cubisect.outcome import (
     Phase,
     ResultState,
 )
+from cubisect.search.campaign import AHEAD
 from cubisect.trial import Method, TrialSpec
 
 
@@ -36,7 +37,7 @@ class InProcessEngine:
         self._jobs: deque[Job] = deque()
 
     def submit(self, job: Job) -> None:
-        assert len(self._jobs) < self.lanes, "more jobs than lanes"
+        assert len(self._jobs) < self.lanes + AHEAD, "more jobs than may wait"
         self._jobs.append(job)
 
     def next_result(self, timeout_s: float) -> Completed | None:

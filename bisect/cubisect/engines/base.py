@@ -33,7 +33,7 @@ class Engine(Protocol):
     lanes: int
 
     def submit(self, job: Job) -> None:
-        """Start the job when a lane is free; returns at once. At most `lanes` jobs may be outstanding."""
+        """Start the job as soon as a lane is free, in the order of submission; returns at once."""
 
     def next_result(self, timeout_s: float) -> Completed | None:
         """Return the next completed job, in the order of completion; None when none completes in time.

@@ -20,6 +20,9 @@ from cubisect.space import Point
 from cubisect.store import Campaign, Plan, Store, TrialRecord
 from cubisect.trial import BUDGETED, Method, Origin, Purpose, TrialSpec, derive_seed
 
+AHEAD = 1
+"""Trials that wait for a lane, so that none waits for the search and the store. The sampler knows them as running."""
+
 CONTROLS_PER_SIGNATURE = 3
 """Per-descriptor runs of the batch that first showed a signature: enough to see at once whether it is the batch call;
 `bisect control` runs more."""
@@ -144,8 +147,8 @@ class CampaignLoop:
     # -- asking --------------------------------------------------------------------------------------------------------
 
     def _fill(self) -> None:
-        """Start trials while a lane is free: controls first, then what the sampler proposes."""
-        while self._recorder.has_room():
+        """Start trials until all lanes are busy and more wait: controls first, then what the sampler proposes."""
+        while self._recorder.has_room(AHEAD):
             if self._control_plans:
                 self._recorder.start(self._control_plans.popleft())
             elif not self._start_search():

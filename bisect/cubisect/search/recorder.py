@@ -46,9 +46,12 @@ class Recorder:
         self._again: deque[_Running] = deque()
         self._describing = ThreadPoolExecutor(1, thread_name_prefix="describing")
 
-    def has_room(self) -> bool:
-        """Tell whether another trial can start now."""
-        return len(self._running) + len(self._again) < self._engine.lanes
+    def has_room(self, ahead: int = 0) -> bool:
+        """Tell whether another trial can start now, or be the `ahead`-th that waits for a lane.
+
+        Trials that must run again come first.
+        """
+        return len(self._running) + len(self._again) < self._engine.lanes + (0 if self._again else ahead)
 
     def busy(self) -> bool:
         """Tell whether a trial is running or waits to run again."""
