@@ -21,6 +21,7 @@ from cubisect.errors import InputError
 from cubisect.outcome import CrashEvidence, Outcome
 from cubisect.store import codec, rows
 from cubisect.store.database import open_engine, reading, telling_trouble, wait_for_disk
+from cubisect.store.interrupts import uninterrupted
 from cubisect.store.models import CalibrationRow
 from cubisect.store.owner import is_gone, this_process
 from cubisect.store.records import Campaign, CampaignSummary, NewCampaign, Plan, Result, TrialRecord
@@ -401,7 +402,7 @@ class Store:
 
     @contextmanager
     def _write(self) -> Iterator[Connection]:
-        with telling_trouble(self.engine, "written"), self._writing.begin() as connection:
+        with uninterrupted(), telling_trouble(self.engine, "written"), self._writing.begin() as connection:
             yield connection
 
 
