@@ -49,6 +49,8 @@ class Control(Result):
     @property
     def answer(self) -> str:
         """Whether the batch call is to blame."""
+        if not self.pairs:
+            return "Is it the batch call? undecided: no batch was run both ways; run `bisect control`."
         counts = (
             f"{self.batch.failures} of {self.batch.trials} fresh batch calls and {self.copies.failures} of "
             f"{self.copies.trials} per-descriptor runs of the same batches failed"

@@ -25,7 +25,7 @@ class MinimalCase:
     @property
     def rows(self) -> list[tuple[str, str, str]]:
         """What there was before and is after, by name; what is the same is left out."""
-        sides = [_described(record.spec) for record in (self.before, self.after)]
+        sides = [described(record.spec) for record in (self.before, self.after)]
         names = list(dict.fromkeys([*sides[0], *sides[1]]))
         pairs = [(name, sides[0].get(name, "default"), sides[1].get(name, "default")) for name in names]
         return [pair for pair in pairs if pair[0] in _ALWAYS or pair[1] != pair[2]]
@@ -35,7 +35,8 @@ _ALWAYS = ("copies", "bytes", "submissions")
 _SIZE_AXES = frozenset({"descriptor_count", "total_bytes", "repetition"})
 
 
-def _described(spec: TrialSpec) -> dict[str, str]:
+def described(spec: TrialSpec) -> dict[str, str]:
+    """Return how large a trial is, and its axes that are not at their defaults, by name."""
     sizes = spec.sizes
     values = {"copies": f"{len(sizes):,}", "bytes": f"{int(sizes.sum()):,}", "submissions": f"{spec.repetition:,}"}
     others = {k: f"{v:.3g}" if isinstance(v, float) else str(v) for k, v in spec.point.departures().items()}

@@ -5,6 +5,7 @@ Both come from the same facts; the HTML page needs no network and no other file.
 
 import base64
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,19 +13,23 @@ from typing import Any
 
 import jinja2
 import pandas as pd
+from markupsafe import Markup, escape
+from matplotlib.figure import Figure
 
 from cubisect.analysis.control import Control, control_effect
 from cubisect.analysis.faults import Faults
-from cubisect.analysis.frame import failed, mapping
-from cubisect.analysis.rates import Rate
-from cubisect.analysis.result import amount, plural
+from cubisect.analysis.frame import conclusive, failing_kinds
+from cubisect.analysis.result import plural
 from cubisect.analysis.summary import Analysis, analyze
 from cubisect.report import plots
-from cubisect.report.minimal import MinimalCase, minimal_sentence
-from cubisect.report.terminal import size
+from cubisect.report.facts import asked_rows, environment_rows, outcomes_of
+from cubisect.report.minimal import MinimalCase, described, minimal_sentence
 from cubisect.report.text_grid import text_grid
 from cubisect.report.trial_map import BOTTOM, EDGE, HEIGHT, LEFT, WIDTH, trial_map
 from cubisect.store import Campaign, TrialRecord
+
+MOST_MARKDOWN = 65_000
+"""Characters; GitHub takes an issue of 65,536."""
 
 
 @dataclass(frozen=True)
@@ -53,46 +58,51 @@ class Report:
         return self._render("report.html.j2", html=True)
 
     def markdown(self) -> str:
-        """Return the report as text to paste into a bug tracker."""
-        return self._render("report.md.j2", html=False)
+        """Return the report as text to paste into a bug tracker; without the listing where that would be too long."""
+        text = self._render("report.md.j2", html=False)
+        return text if len(text) <= MOST_MARKDOWN else self._render("report.md.j2", html=False, listing=False)
 
-    def _render(self, template: str, *, html: bool) -> str:
-        environment = jinja2.Environment(
-            loader=jinja2.PackageLoader("cubisect.report"),
-            autoescape=html,  # noqa: S701  (Markdown is text, and pasted as such)
-            trim_blocks=True,
-            lstrip_blocks=True,
-            undefined=jinja2.StrictUndefined,
-        )
-        environment.filters["size"] = size
-        analysis = self.analysis
-        return environment.get_template(template).render(
-            campaign=self.campaign, simulated=self.campaign.simulated, analysis=analysis, summary=self._summary(),
-            contents=self._contents(), rates=self._rates(), asked=self._asked(), facts=self._facts(),
-            rules=analysis.regions.rules, outside=self._outside(), control=self._control(), trial=self.trial,
-            minimal=self.minimal, minimal_sentence=minimal_sentence, files=self.files, listed=self.listed,
-            faults=self.faults,
-            pictures=self._pictures() if html else {}, grid=None if html else text_grid(self.frame),
+    def _render(self, template: str, *, html: bool, listing: bool = True) -> str:
+        analysis, pictures = self.analysis, self._pictures() if html else {}
+        return _templates(html=html).get_template(template).render(
+            campaign=self.campaign, simulated=self.campaign.simulated, analysis=analysis, title=self._title,
+            summary=self._summary(), contents=self._contents(), facts=environment_rows(self.campaign, self.frame),
+            asked=asked_rows(self.campaign.space), outcomes=outcomes_of(analysis.rates, self.frame),
+            rules=analysis.regions.rules, outside=self._outside(), control=self._control, own_control=self._own_control,
+            trial=self.trial, described=described, minimal=self.minimal, minimal_sentence=minimal_sentence,
+            files=self.files, listed=self.listed, listing=listing, faults=self.faults, pictures=pictures,
+            grid=None if html else text_grid(self.frame),
             map=trial_map(self.frame, analysis.regions.rules) if html else None,
             width=WIDTH, height=HEIGHT, left=LEFT, bottom=BOTTOM, edge=EDGE,
             environment=json.dumps(_public(self.campaign.environment), indent=2, default=str),
         )  # fmt: skip
 
+    @property
+    def _title(self) -> str:
+        if self.trial is None:
+            return self.campaign.name
+        return f"{self.trial.signature_title or self.trial.outcome}, trial {self.trial.ref}"
+
     def _summary(self) -> str:
         """Return what a reader must know when reading no further."""
-        overall = self.analysis.rates.overall
-        what = f"{overall.failures} of {plural(overall.trials, 'explored trial')} failed ({overall.interval.answer})"
-        kinds = ", ".join(f"{rate.what} {rate.failures}" for rate in self.analysis.rates.by_outcome if rate.failures)
-        smallest = f" {minimal_sentence(self.minimal[0])}" if self.minimal else ""
-        return f"{what}{f': {kinds}' if kinds else ''}. {self._control().answer}{smallest}"
+        overall, every = self.analysis.rates.overall, conclusive(self.frame)
+        told = [f"{minimal_sentence(self.minimal[0])}"] if self.minimal else []
+        if self.trial is not None:
+            return " ".join([f"Trial {self.trial.ref}: {self.trial.reason}.", *told, self._control.answer])
+        explored = f"{overall.failures} of {plural(overall.trials, 'explored trial')} failed"
+        kinds = failing_kinds(every)
+        counts = ", ".join(f"{kind} {int((every['outcome'] == kind).sum())}" for kind in kinds)
+        anywhere = f" Of all {len(every):,} trials, which sought failures, these failed: {counts}." if kinds else ""
+        return " ".join([f"{explored} ({overall.interval.answer}).{anywhere}", self._control.answer, *told])
 
     def _contents(self) -> list[tuple[str, str]]:
         cases = [(f"minimal{k}", f"Minimal case {k}") for k in range(1, len(self.minimal) + 1)]
         files = [(f"file{k}", name) for k, name in enumerate(self.files, 1)]
+        trial = [("trial", "Trial")] if self.trial else []
         return [
-            ("environment", "Environment"), ("asked", "What was asked"), ("outcomes", "Outcomes"), ("map", "Map"),
-            ("rules", "Where it fails"), ("monotone", "Monotone?"), ("control", "Control"), *cases, *files,
-            ("answers", "Open questions"), ("limits", "Limits"),
+            *trial, ("environment", "Environment"), ("asked", "What was asked"), ("outcomes", "Outcomes"),
+            ("map", "Map"), ("rules", "Where it fails"), ("monotone", "Monotone?"), ("control", "Control"), *cases,
+            ("answers", "Open questions"), ("limits", "Limits"), *files,
         ]  # fmt: skip
 
     def _outside(self) -> str:
@@ -102,53 +112,48 @@ class Report:
         left = sum(found.outside.values())
         return f"{plural(left, 'failing trial')} outside of these rules." if left else "No failing trial lies outside."
 
+    @cached_property
     def _control(self) -> Control:
-        """Return what the controls say: of the trial and what it was shrunk to, or of the campaign."""
-        if self.trial is None:
-            return self.analysis.control
-        numbers = [self.trial.number, *(case.after.number for case in self.minimal)]
+        """What the controls say: of the trial and what it was shrunk to where there are any, else of the campaign."""
+        return self._of_trial if self._own_control else self.analysis.control
+
+    @property
+    def _own_control(self) -> bool:
+        return self.trial is not None and self._of_trial.pairs > 0
+
+    @cached_property
+    def _of_trial(self) -> Control:
+        numbers = [record.number for record in (self.trial, *(case.after for case in self.minimal)) if record]
         return control_effect(self.frame[self.frame["parent"].isin(numbers) | self.frame["number"].isin(numbers)])
 
-    def _rates(self) -> list[Rate]:
-        rates = self.analysis.rates
-        return [rates.overall, *(rate for rate in (*rates.by_outcome, *rates.by_signature) if rate.failures)]
-
-    def _asked(self) -> list[tuple[str, str]]:
-        space = self.campaign.space
-        rows = []
-        for name, domain in space.varied.items():
-            if isinstance(domain, tuple):
-                text = ", ".join(map(str, domain))
-            else:
-                text = f"{amount(name, domain.low)} to {amount(name, domain.high)}"
-            rows.append((name, text))
-        held = space.base.departures()
-        return rows + [(f"{name} (held)", str(value)) for name, value in held.items() if name not in space.varied]
-
-    def _facts(self) -> list[tuple[str, str]]:
-        driver = self.campaign.environment.get("driver", {})
-        device = (driver.get("devices") or [{}])[0]
-        rows, cuda = mapping(self.frame), driver.get("cuda_version")
-        found = [
-            ("driver under test", self.campaign.driver + (" (SIMULATED)" if self.campaign.simulated else "")),
-            ("GPU", device.get("name")),
-            ("VBIOS", device.get("vbios")),
-            ("driver version", driver.get("driver_version")),
-            ("CUDA version", cuda and f"{cuda // 1000}.{cuda % 1000 // 10}"),
-            ("kernel", self.campaign.environment.get("host", {}).get("kernel")),
-            ("trials", f"{len(rows)}, of which {int(failed(rows).sum())} failed"),
-            ("campaign", f"{self.campaign.name}, seed {self.campaign.seed}, sampler {self.campaign.sampler}"),
-        ]
-        return [(name, str(value)) for name, value in found if value]
-
     def _pictures(self) -> dict[str, str]:
-        analysis = self.analysis
-        figures: dict[str, Any] = {}
-        if any(curve.trials for curve in analysis.monotonicity.curves):
-            figures["rate curves"] = plots.rate_curves(self.frame, analysis.monotonicity.curves)
+        """Return the pictures by what they show, as base64 of a PNG."""
+        figures: dict[str, Figure] = {}
+        for curve in self.analysis.monotonicity.curves:
+            if curve.trials:
+                what = f"Failure rate of explored trials by {curve.axis}; dashed: the best monotone curve"
+                figures[what] = plots.rate_curves(self.frame, [curve])
         for name in plots.varied_categories(self.frame)[:2]:
-            figures[f"failure rate by {name}"] = plots.outcomes_by(self.frame, name)
+            figures[f"Failure rate of explored trials by {name}"] = plots.outcomes_by(self.frame, name)
         return {name: base64.b64encode(plots.png(figure)).decode() for name, figure in figures.items()}
+
+
+def _templates(*, html: bool) -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("cubisect.report"),
+        autoescape=html,  # noqa: S701  (Markdown is text, and pasted as such)
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    environment.filters["code"] = _code
+    return environment
+
+
+def _code(text: str) -> Markup:
+    """Return text as HTML, with what stands between backticks as code."""
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704  (escaped just before)
 
 
 _PRIVATE = frozenset({"uuid", "pci_bus_id", "serial", "hostname", "node", "user"})

@@ -123,7 +123,10 @@ def trial_panel(
     _add(table, "GPU", record.gpu)
     parts: list[RenderableType] = [head, table]
     if record.evidence is not None:
-        parts.append(_evidence(record.evidence, calibration, cost if record.outcome is Outcome.HANG else None))
+        seen = _facts()
+        for name, text in evidence_rows(record.evidence, calibration, cost if record.outcome is Outcome.HANG else None):
+            _add(seen, name, text)
+        parts.append(seen)
     parts.append(Text(f"\nreplay it: bisect replay {record.ref} --times 20", style="dim"))
     return Group(*parts)
 
@@ -173,39 +176,37 @@ def deadline_text(evidence: Evidence, calibration: Mapping[str, float]) -> str:
     return f"{allowed}; a canary took {calibration['canary_s']:.2g} s" if "canary_s" in calibration else allowed
 
 
-def _evidence(evidence: Evidence, calibration: Mapping[str, float], cost: "HangCost | None") -> RenderableType:
-    table = _facts()
-    table.add_row("reached", f"{evidence.phase.label}, submission {evidence.repetition}")
-    table.add_row("took", f"{evidence.wall_s:.3f} s, {evidence.cpu_s:.3f} s of CPU, {size(evidence.max_rss_bytes)}")
-    phases = ", ".join(f"{name} {seconds:.3f} s" for name, seconds in evidence.phase_s.items())
-    _add(table, "phases", phases)
-    _add(table, "deadline", deadline_text(evidence, calibration))
-    if evidence.hang is not None:
-        busy = f"{evidence.hang.kind}, {100 * evidence.hang.cpu_share:.0f} % of one CPU"
-        table.add_row("hang", busy)
-        _add(table, "cost", cost and cost.answer)
-        _add(table, "waits in", evidence.hang.wait_channel)
-        if evidence.hang.gpu_utilisation is not None:
-            table.add_row("GPU", f"{100 * evidence.hang.gpu_utilisation:.0f} % busy")
-        _add(table, "GPU core", evidence.hang.gpu_core)
-        _add(table, "native stack", evidence.hang.native_stack)
-        _add(table, "Python stack", evidence.hang.python_stack)
-    if evidence.crash is not None:
-        _add(table, "crash", crash_text(evidence.crash))
-        _add(table, "frames", "\n".join(evidence.crash.frames))
-        _add(table, "Python stack", evidence.crash.python_stack)
-    _add(table, "notes", "\n".join(evidence.notes))
-    for rank in evidence.ranks:
-        state = (
-            "reaped"
-            if rank.killed_by_us and not rank.timed_out
-            else f"signal {rank.signal}"
-            if rank.signal
-            else "ended"
-        )
-        table.add_row(f"rank {rank.rank}", f"{state} in {rank.phase.label}, submission {rank.repetition}")
-    _add(table, "output", evidence.output_tail.strip())
-    return table
+def evidence_rows(
+    evidence: Evidence, calibration: Mapping[str, float] = MappingProxyType({}), cost: "HangCost | None" = None
+) -> list[tuple[str, str]]:
+    """Return what was seen of a trial, a name and a text each; what is not known is left out."""
+    hang, crash = evidence.hang, evidence.crash
+    found = [
+        ("reached", f"{evidence.phase.label}, submission {evidence.repetition}"),
+        ("took", f"{evidence.wall_s:.3f} s, {evidence.cpu_s:.3f} s of CPU, {size(evidence.max_rss_bytes)}"),
+        ("phases", ", ".join(f"{name} {seconds:.3f} s" for name, seconds in evidence.phase_s.items())),
+        ("deadline", deadline_text(evidence, calibration)),
+        ("hang", hang and f"{hang.kind}, {100 * hang.cpu_share:.0f} % of one CPU"),
+        ("cost", cost and cost.answer),
+        ("waits in", hang and hang.wait_channel),
+        ("GPU", hang and hang.gpu_utilisation is not None and f"{100 * hang.gpu_utilisation:.0f} % busy"),
+        ("GPU core", hang and hang.gpu_core),
+        ("native stack", hang and hang.native_stack),
+        ("crash", crash and crash_text(crash)),
+        ("frames", crash and "\n".join(crash.frames)),
+        ("Python stack", (hang and hang.python_stack) or (crash and crash.python_stack)),
+        ("notes", "\n".join(evidence.notes)),
+        *((f"rank {rank.rank}", _rank(rank)) for rank in evidence.ranks),
+        ("output", evidence.output_tail.strip()),
+    ]
+    return [(name, str(text)) for name, text in found if text]
+
+
+def _rank(rank: Evidence) -> str:
+    state = (
+        "reaped" if rank.killed_by_us and not rank.timed_out else f"signal {rank.signal}" if rank.signal else "ended"
+    )
+    return f"{state} in {rank.phase.label}, submission {rank.repetition}"
 
 
 def crash_text(crash: CrashEvidence) -> str:
