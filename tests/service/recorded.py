@@ -8,12 +8,20 @@ import numpy as np
 from sqlalchemy import insert, update
 
 from cubisect.features import FEATURES
-from cubisect.outcome import FAILURES, Outcome
+from cubisect.outcome import FAILURES, CrashEvidence, Evidence, Outcome, Phase
 from cubisect.space import Point, Space
 from cubisect.store import Campaign, NewCampaign, Store
+from cubisect.store.codec import evidence_to_json
 from cubisect.store.database import open_engine
 from cubisect.store.models import CampaignRow, TrialRow
 
+EVIDENCE = Evidence(
+    signal=11,
+    phase=Phase.SUBMIT,
+    repetition=1,
+    wall_s=0.05,
+    crash=CrashEvidence(python_stack="Fatal error\n  File <b>"),
+)
 WHEN = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
 
 
@@ -69,5 +77,5 @@ def _row(campaign: Campaign, number: int, count: int, total: int, outcome: Outco
         "reason": f"{outcome} <b>in</b> submit", "phase": "submit" if failing else "done", "repetition_reached": 1,
         "signature": "0123456789ab" if failing else None, "wall_s": 0.05, "lane": 0, "tainted": False,
         "signature_title": f"{outcome} in submit" if failing else None, "features": features,
-        "evidence": {"crash": {"python_stack": "Fatal error\n  File <b>"}, "ranks": []} if failing else None,
+        "evidence": evidence_to_json(EVIDENCE) if failing else None,
     }  # fmt: skip

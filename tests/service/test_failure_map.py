@@ -85,9 +85,15 @@ def test_every_quantity_has_few_labelled_ticks_and_coordinates_of_its_default(na
         assert quantity.coordinates(np.array([AXES[name].default]))[0] >= 0
 
 
+def test_every_value_of_a_categorical_side_is_labelled_once() -> None:
+    direction = QUANTITIES["direction"]
+    assert [direction.text(tick) for tick in direction.ticks(-0.3, 0.4)] == ["h2d"]
+    assert [direction.text(tick) for tick in direction.ticks(-0.3, 3.3)] == list(direction.labels)
+
+
 def test_quantities_are_read_as_people_write_them() -> None:
     assert QUANTITIES["total_bytes"].text(26.0) == "64 MiB"
-    assert QUANTITIES["descriptor_count"].text(10.0) == "1024"
+    assert QUANTITIES["descriptor_count"].text(16.0) == "65,536"
     assert QUANTITIES["direction"].text(1.0) == "d2h"
     assert QUANTITIES["size_spread"].text(0.25) == "0.25"
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cubisect.outcome import FAILURES, SEVERITY, Outcome
+from cubisect.report.terminal import size
 from cubisect.space import AXES, NumericAxis, Scale
 
 COLUMNS, ROWS = 36, 22
@@ -36,6 +37,11 @@ class Quantity:
     unit: str = ""
     labels: tuple[str, ...] = ()
 
+    @property
+    def title(self) -> str:
+        """What stands beside the side."""
+        return f"{self.name} (log scale)" if self.log else self.name
+
     def coordinates(self, values: NDArray[np.generic]) -> NDArray[np.float64]:
         """Return the coordinates of a column; of a categorical axis, the index of the value."""
         if self.labels:
@@ -50,11 +56,13 @@ class Quantity:
             index = round(coordinate)
             return self.labels[index] if 0 <= index < len(self.labels) else ""
         value = 2.0 ** min(coordinate, MAX_LOG2) if self.log else coordinate
-        return _bytes(value) if self.unit == "bytes" else _short(value)
+        return size(value) if self.unit == "bytes" else _short(value)
 
     def ticks(self, low: float, high: float, most: int = 7) -> list[float]:
         """Return coordinates between `low` and `high` to be labelled, evenly spaced and round."""
-        step = _round_step((high - low) / most, whole=self.log or bool(self.labels))
+        step = _round_step((high - low) / most, whole=self.log)
+        if self.labels:
+            step = max(math.ceil(step), 1)
         first = math.ceil(low / step)
         return [k * step for k in range(first, math.floor(high / step) + 1)]
 
@@ -217,24 +225,14 @@ def _extent(values: NDArray[np.float64]) -> tuple[float, float]:
 
 
 def _round_step(step: float, *, whole: bool) -> float:
-    """Return the smallest of 1, 2, 5 × 10^k (1, 2, 4… when whole) that is at least `step`."""
+    """Return the smallest of 1, 2, 5 × 10^k (when whole, of 1, 2, 4… above a half) that is at least `step`."""
     if whole and step > 0.5:
         return float(1 << max(math.ceil(math.log2(step)), 0))
     power = 10.0 ** math.floor(math.log10(step))
     return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= step * (1 - 1e-9))
 
 
-def _bytes(value: float) -> str:
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if abs(value) < 1024:
-            return f"{_short(value)} {unit}"
-        value /= 1024
-    return f"{_short(value)} TiB"
-
-
 def _short(value: float) -> str:
-    if abs(value) >= 1e6:
+    if abs(value) >= 1e7:
         return f"{value / 1e6:.3g}M"
-    if abs(value) >= 1e4:
-        return f"{value / 1e3:.3g}k"
-    return f"{value:.0f}" if float(value).is_integer() else f"{value:.3g}"
+    return f"{value:,.0f}" if abs(value) >= 1e3 or float(value).is_integer() else f"{value:.3g}"

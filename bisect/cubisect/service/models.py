@@ -69,6 +69,7 @@ class TrialDetailModel(TrialModel):
     features: dict[str, Any]
     controls: dict[str, int]
     replicates: dict[str, int]
+    environment: dict[str, Any] = Field(description="where the trial ran")
     replay: str
 
 

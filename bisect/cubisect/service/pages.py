@@ -1,6 +1,6 @@
 """The pages: rendered on the server, complete without a script."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -14,12 +14,14 @@ from starlette.templating import Jinja2Templates
 
 from cubisect.errors import InputError
 from cubisect.outcome import FAILURES
+from cubisect.report.terminal import evidence_rows, size
 from cubisect.search.samplers import SAMPLERS
 from cubisect.service.api import Name, Number
 from cubisect.service.context import ChangingForm, Service, ServiceOf, campaign_path, form_fields, may_change
 from cubisect.service.drawing import GLYPHS, draw
 from cubisect.service.failure_map import QUANTITIES, View, failure_map
 from cubisect.service.models import CampaignModel, ProgressModel, TrialDetailModel
+from cubisect.service.records import flat
 from cubisect.service.requests import DRIVERS, ResumeRequest, start_request_of_form
 from cubisect.service.security import SESSION_COOKIE
 from cubisect.service.views import PageQuery, PageQueryOf
@@ -34,6 +36,8 @@ templates = Jinja2Templates(directory=Path(__file__).parent / "templates")
 templates.env.globals.update(glyphs=GLYPHS, failures=sorted(FAILURES), version=version("cubisect"))
 
 SEE_OTHER = 303
+
+KIB = 1024
 
 _BY_SIZE = ("count_below_", "bytes_below_", "crossings_")
 
@@ -63,6 +67,7 @@ def campaign(request: Request, service: ServiceOf, name: Name, query: PageQueryO
         live=not shown.complete or shown.running > 0 or shown.running_here,
         asked=_asked(shown),
         varied=_varied(shown),
+        environment=flat(shown.environment),
         **_map_and_trials(service, name, query),
     )
 
@@ -128,7 +133,9 @@ def _asked(shown: CampaignModel) -> dict[str, str]:
 def _varied(shown: CampaignModel) -> dict[str, str]:
     varied = Space.from_json(shown.space).varied
     return {
-        name: f"{domain.low:,} to {domain.high:,}" if isinstance(domain, Range) else ", ".join(map(str, domain))
+        name: f"{quantity_text(name, domain.low)} to {quantity_text(name, domain.high)}"
+        if isinstance(domain, Range)
+        else ", ".join(map(str, domain))
         for name, domain in varied.items()
     }
 
@@ -136,51 +143,52 @@ def _varied(shown: CampaignModel) -> dict[str, str]:
 @router.get("/campaigns/{name}/trials/{number}")
 def trial(request: Request, service: ServiceOf, name: Name, number: Number) -> Response:
     """Show one trial: how it ended, its control, the evidence, and how to run it again."""
-    detail = service.records.trial(name, number)
-    departures = {axis: value for axis, value in detail.point.items() if value != AXES[axis].default}
+    record, detail = service.records.record(name, number), service.records.trial(name, number)
+    features = {feature: quantity_text(feature, value) for feature, value in detail.features.items()}
     return page(
         request,
         "trial.html",
         campaign=service.records.campaign(name),
         trial=detail,
         ending=_ending(detail),
-        departures=departures or {"every axis": "at its default"},
-        batch={name: value for name, value in detail.features.items() if not name.startswith(_BY_SIZE)},
-        long_texts=list(_long_texts(detail.evidence or {})),
-        by_size={name: value for name, value in detail.features.items() if name.startswith(_BY_SIZE)},
+        departures=_point({axis: value for axis, value in detail.point.items() if value != AXES[axis].default})
+        or {"every axis": "at its default"},
+        point=_point(detail.point),
+        batch={name: text for name, text in features.items() if not name.startswith(_BY_SIZE)},
+        by_size={name: text for name, text in features.items() if name.startswith(_BY_SIZE)},
+        children=service.records.snapshot(name).children(number),
+        seen=dict(evidence_rows(record.evidence)) if record.evidence else {},
+        environment=flat(detail.environment),
+        elsewhere=record.environment_id is not None,
     )
 
 
 def _ending(detail: TrialDetailModel) -> dict[str, Any]:
     facts = {
-        "phase": detail.phase,
-        "submission": detail.repetition_reached,
+        "signature": detail.signature and f"{detail.signature_title} ({detail.signature})",
         "CUDA error": detail.cuda_error,
         "fail index": detail.fail_index,
-        "signature": detail.signature_title,
-        "signature key": detail.signature,
-        "seconds": None if detail.wall_s is None else f"{detail.wall_s:.3f}",
         "GPU": detail.gpu,
         "purpose": detail.purpose,
         "origin": detail.origin,
-        "of trial": detail.parent,
-        "method": detail.method,
-        "seed": str(detail.seed),
+        "method": "one batch call" if detail.method == "batch" else "one copy call per descriptor",
+        "seed": detail.seed,
     }
     return {name: value for name, value in facts.items() if value is not None}
 
 
-def _long_texts(evidence: Mapping[str, Any], where: str = "") -> Iterator[tuple[str, str]]:
-    """Yield what JSON would show on one endless line, backtraces above all, with where it was found."""
-    for key, value in evidence.items():
-        label = f"{where} {key}".strip().replace("_", " ")
-        if isinstance(value, str) and "\n" in value.strip():
-            yield label, value.strip()
-        elif isinstance(value, Mapping):
-            yield from _long_texts(value, label)
-        elif key == "ranks":
-            for rank, own in enumerate(value):
-                yield from _long_texts(own, f"rank {rank}")
+def _point(values: Mapping[str, Any]) -> dict[str, str]:
+    return {axis: quantity_text(axis, value) for axis, value in values.items()}
+
+
+def quantity_text(name: str, value: Any) -> str:
+    """Return the value of an axis or a feature: bytes exactly, and in the unit that a person would use."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    text = f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
+    if not (name.startswith("bytes_below_") or (name in QUANTITIES and QUANTITIES[name].unit == "bytes")):
+        return text
+    return f"{text} B ({size(value)})" if value >= KIB else f"{text} B"
 
 
 @router.get("/start")

@@ -161,6 +161,7 @@ class Records:
                 "features": {key: _plain(value) for key, value in record.features.items()},
                 "controls": snapshot.of_parent(number, Purpose.CONTROL),
                 "replicates": snapshot.of_parent(number, Purpose.REPLICATE),
+                "environment": self._store.environment_of(record),
                 "replay": f"bisect replay {shlex.quote(record.ref)} --times 20",
             }
         )
@@ -199,9 +200,18 @@ def _plain(value: float) -> float:
     return int(value) if float(value).is_integer() else value
 
 
+def flat(found: Any, where: str = "") -> dict[str, Any]:
+    """Return what a nested record tells, by the path to it: ``driver devices 0 name``."""
+    if not isinstance(found, Mapping | list):
+        return {} if found is None else {where: found}
+    items = found.items() if isinstance(found, Mapping) else enumerate(found)
+    return {path: value for name, inner in items for path, value in flat(inner, f"{where} {name}".strip()).items()}
+
+
 def _differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:
     """Return what of two fingerprints differs."""
-    names = sorted(set(before) | set(after))
+    before, after = flat(before), flat(after)
+    names = sorted({**before, **after})
     pairs = [(name, before.get(name, "–"), after.get(name, "–")) for name in names]
     return [(name, old, new) for name, old, new in pairs if old != new]
 

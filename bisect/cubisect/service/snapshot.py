@@ -66,6 +66,11 @@ class Snapshot:
         """Return how the trials ended that were run because of trial `number`, for one purpose."""
         return self._counts((self._frame["parent"] == number) & (self._frame["purpose"] == str(purpose)))
 
+    def children(self, number: int) -> dict[Purpose, list[int]]:
+        """Return the numbers of the trials that were run because of trial `number`, by purpose."""
+        children = self._frame[self._frame["parent"] == number]
+        return {Purpose(str(purpose)): list(rows) for purpose, rows in children.groupby("purpose")["number"]}
+
     def controls(self) -> dict[str, int]:
         """Return how the per-descriptor runs ended."""
         return self._counts(self._frame["purpose"] == str(Purpose.CONTROL))
