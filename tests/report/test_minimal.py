@@ -1,10 +1,12 @@
 """The minimal case of a report: the smallest trial that shrinking found, from the record alone."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from cubisect.analysis.rates import Rate, Sample
 from cubisect.outcome import Outcome
 from cubisect.report.minimal import minimal_cases, minimal_sentence
 from cubisect.report.pages import Report
@@ -12,7 +14,7 @@ from cubisect.reproduce.recorded import run_shrink
 from cubisect.search.recorder import Recorder, run_plans
 from cubisect.space import Point
 from cubisect.store import Plan, Store, TrialRecord
-from cubisect.trial import Purpose, TrialSpec
+from cubisect.trial import Method, Purpose, TrialSpec
 from support.campaigns import new_campaign
 from support.inprocess import InProcessEngine
 
@@ -48,6 +50,40 @@ def test_what_shrinking_left_is_found_and_told(store: Store) -> None:
     copies = next(row for row in case.rows if row[0] == "copies")
     assert copies == ("copies", "1,500", f"{shrunk.result.after.descriptors:,}")
     assert f"fails in the same way in {case.rate.trials} of {case.rate.trials} runs" in minimal_sentence(case)
-    text = Report(campaign, store.frame(campaign), record, [case]).markdown()
+    text = Report(campaign, store.frame(campaign), record, minimal=[case]).markdown()
     assert "## Minimal case: segfault in submit" in text
     assert "| copies | 1,500 | 300 |" in text
+
+
+def test_a_report_of_a_trial_leads_with_it_and_says_whose_control_it_shows(store: Store) -> None:
+    campaign = store.create_campaign(new_campaign())
+
+    def run(plans: Sequence[Plan]) -> list[TrialRecord]:
+        return run_plans(Recorder(store, campaign, InProcessEngine(Small(), lanes=len(plans))), plans)
+
+    spec = TrialSpec.at(Point(descriptor_count=1500, total_bytes=1 << 20), seed=3)
+    mine, other = run([Plan(spec=replace(spec, seed=seed), purpose=Purpose.SEARCH) for seed in (3, 4)])
+
+    def both_ways(trial: TrialRecord) -> None:
+        for method in Method:
+            twin = replace(trial.spec, method=method, run_seed=5)
+            run([Plan(spec=twin, purpose=Purpose.CONTROL, parent=trial.number)] * 8)
+
+    def text() -> str:
+        return Report(
+            campaign, store.frame(campaign), mine, [Rate.of("batch calls", 7, 8, Sample.REPLICATES)]
+        ).markdown()
+
+    both_ways(other)
+    before = text()
+    assert before.startswith(f"# `cuMemcpyBatchAsync`: segfault in submit, trial {mine.ref}")
+    assert before.index("## Trial") < before.index("## Environment")
+    assert "The same batch again: 7 of 8 batch calls failed." in before
+    assert "| batch calls | 7 | 8 |" in before
+    assert "In campaign c: It is the batch call" in before
+    assert "This trial was not run both ways" in before
+    both_ways(mine)
+    after = text()
+    assert "In campaign c" not in after
+    assert "This trial was not run both ways" not in after
+    assert "8 of 8 fresh batch calls and 0 of 8 per-descriptor runs" in after

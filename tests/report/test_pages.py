@@ -1,5 +1,6 @@
 """Reports and pictures: everything that was asked for is there, nothing is fetched, simulated data say so."""
 
+import base64
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 from cubisect.drivers.fault_models import MODELS
 from cubisect.isolation.resolve import Resolved
 from cubisect.report import plots
-from cubisect.report.pages import Report
+from cubisect.report.pages import MOST_MARKDOWN, Report
 from cubisect.search.explore import NewRequest, new_campaign, run_on
 from cubisect.search.machine import Machine
 from cubisect.space import Space
@@ -61,6 +62,23 @@ def test_markdown_says_the_same(recorded: tuple[Campaign, pd.DataFrame]) -> None
     assert "private" not in text
     for answer in report.analysis.answers:
         assert answer.question in text
+
+
+def test_markdown_leaves_out_a_listing_that_no_bug_tracker_would_take(recorded: tuple[Campaign, pd.DataFrame]) -> None:
+    campaign, frame = recorded
+    text = Report(campaign, frame, files={"reproduce.c": "x" * MOST_MARKDOWN}).markdown()
+    assert len(text) < MOST_MARKDOWN
+    assert "xxx" not in text
+    assert "attach the file that\n`bisect reproduce demo/NUMBER -o case` writes" in text
+    assert "## Limits of this evidence" in text
+
+
+def test_page_offers_the_listing_as_a_file(recorded: tuple[Campaign, pd.DataFrame]) -> None:
+    campaign, frame = recorded
+    page = Report(campaign, frame, files={"reproduce.c": "int main(void) { return a < b; }"}).html()
+    found = re.search(r'download="reproduce.c" href="data:text/plain;base64,([^"]+)"', page)
+    assert found
+    assert base64.b64decode(found.group(1)) == b"int main(void) { return a < b; }"
 
 
 def test_pictures_are_drawn_and_watermarked(recorded: tuple[Campaign, pd.DataFrame]) -> None:

@@ -7,6 +7,7 @@ import pandas as pd
 import typer
 from rich.console import Console
 
+from cubisect.analysis.rates import Rate
 from cubisect.cli.options import DEFAULT_DATABASE, Database, Json, open_store
 from cubisect.cli.output import print_json, say
 from cubisect.cli.records import Trial
@@ -78,8 +79,9 @@ def report(
     minimal = minimal_cases(store, campaign, record)
     listed = minimal[0].after if minimal else record
     page = Report(
-        campaign, frame, record, minimal, _reproducer(campaign, frame, listed), listed, recorded_faults(store, campaign)
-    )
+        campaign, frame, record, _runs(frame, record), minimal, _reproducer(campaign, frame, listed), listed,
+        recorded_faults(store, campaign),
+    )  # fmt: skip
     text = page.html() if output.suffix == ".html" else page.markdown()
     try:
         output.write_text(text, encoding="utf-8")
@@ -89,6 +91,14 @@ def report(
         print_json({"report": str(output), "campaign": campaign.name, "simulated": campaign.simulated})
     else:
         say(Console(), f"{output}: {len(text) >> 10} KiB")
+
+
+def _runs(frame: pd.DataFrame, record: TrialRecord | None) -> list[Rate]:
+    """Return how often the very batch of a trial failed, as one call and copy by copy, where it was run again."""
+    both = recorded_runs(frame, record) if record else ()
+    return [
+        tally.rate(what) for what, tally in zip(("batch calls", "per-descriptor runs"), both, strict=False) if tally
+    ]
 
 
 def _reproducer(campaign: Campaign, frame: pd.DataFrame, record: TrialRecord | None) -> dict[str, str]:

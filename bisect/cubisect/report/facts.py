@@ -1,24 +1,27 @@
 """The tables of a report: environment, what was asked, outcomes; as (name, text) rows that HTML and Markdown share."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
-from cubisect.analysis.frame import conclusive, failed, mapping
+from cubisect.analysis.frame import conclusive, failed
 from cubisect.analysis.rates import Rate, Rates
-from cubisect.analysis.result import amount
+from cubisect.analysis.result import unit_of
+from cubisect.outcome import Evidence
+from cubisect.report.terminal import evidence_rows
 from cubisect.space import AXES, NumericAxis, Space, Value
 from cubisect.store import Campaign
 
 Rows = list[tuple[str, str]]
 
 
-def environment_rows(campaign: Campaign, frame: pd.DataFrame) -> Rows:
+def environment_rows(campaign: Campaign) -> Rows:
     """Return what makes two campaigns comparable; what is not known is left out."""
     driver = campaign.environment.get("driver", {})
-    rows, cuda = mapping(frame), driver.get("cuda_version")
+    cuda = driver.get("cuda_version")
     found = [
         ("driver under test", campaign.driver + (" (SIMULATED)" if campaign.simulated else "")),
         ("GPU", _gpus(driver.get("devices") or [])),
@@ -27,7 +30,6 @@ def environment_rows(campaign: Campaign, frame: pd.DataFrame) -> Rows:
         ("CUDA version", cuda and f"{cuda // 1000}.{cuda % 1000 // 10}"),
         ("kernel", campaign.environment.get("host", {}).get("kernel")),
         ("campaign", f"{campaign.name}, seed {campaign.seed}, sampler {campaign.sampler}"),
-        ("trials that map the space", f"{len(rows):,}, of which {int(failed(rows).sum()):,} failed"),
     ]
     return [(name, str(value)) for name, value in found if value]
 
@@ -45,7 +47,7 @@ def asked_rows(space: Space) -> Rows:
         if isinstance(domain, tuple):
             text = ", ".join(map(str, domain))
         else:
-            text = f"{amount(name, domain.low)} to {amount(name, domain.high)}"
+            text = f"{value_text(name, domain.low)} to {value_text(name, domain.high)}"
         rows.append((name, text))
     held = {name: value for name, value in space.base.departures().items() if name not in space.varied}
     rows += [(f"{name} (held)", value_text(name, value)) for name, value in held.items()]
@@ -55,8 +57,23 @@ def asked_rows(space: Space) -> Rows:
 
 
 def value_text(name: str, value: Value) -> str:
-    """Return the value of an axis, with its unit where it has one."""
-    return amount(name, float(value)) if isinstance(AXES[name], NumericAxis) else str(value)
+    """Return the value of an axis, with its unit where it has one: nothing that was set is rounded."""
+    axis = AXES[name]
+    if not isinstance(axis, NumericAxis) or isinstance(value, str):
+        return str(value)
+    if isinstance(value, float) and not value.is_integer():
+        return f"{value:g}"
+    size, unit = unit_of(name, value)
+    return f"{int(value):,} B" if value % size else f"{int(value // size):,}{unit}"
+
+
+_PRIVATE = frozenset({"took", "cost", "GPU core", "Python stack", "notes", "output"})
+"""What a trial's own machine and files show through, or what says nothing to a vendor."""
+
+
+def seen_rows(evidence: Evidence) -> Rows:
+    """Return what was seen of a trial that may be published: files are named without their folders."""
+    return [(name, re.sub(r"/\S*/", "", text)) for name, text in evidence_rows(evidence) if name not in _PRIVATE]
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ Both come from the same facts; the HTML page needs no network and no other file.
 import base64
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -18,11 +18,12 @@ from matplotlib.figure import Figure
 
 from cubisect.analysis.control import Control, control_effect
 from cubisect.analysis.faults import Faults
-from cubisect.analysis.frame import conclusive, failing_kinds
+from cubisect.analysis.frame import conclusive, explored, failing_kinds
+from cubisect.analysis.rates import Rate
 from cubisect.analysis.result import plural
 from cubisect.analysis.summary import Analysis, analyze
 from cubisect.report import plots
-from cubisect.report.facts import asked_rows, environment_rows, outcomes_of
+from cubisect.report.facts import Rows, asked_rows, environment_rows, outcomes_of, seen_rows
 from cubisect.report.minimal import MinimalCase, described, minimal_sentence
 from cubisect.report.text_grid import text_grid
 from cubisect.report.trial_map import BOTTOM, EDGE, HEIGHT, LEFT, WIDTH, trial_map
@@ -36,13 +37,15 @@ MOST_MARKDOWN = 65_000
 class Report:
     """What a report says of a campaign, or of one trial within it.
 
-    `minimal` is what shrinking left, the smallest first; `files` are the texts of a reproducer by name and `listed` is
-    the trial that they submit, `faults` what frames say of the signatures.
+    `runs` are of the trial's very batch, both ways, the trial itself left out; `minimal` is what shrinking left, the
+    smallest first; `files` are the texts of a reproducer by name and `listed` is the trial that they submit, `faults`
+    what frames say of the signatures.
     """
 
     campaign: Campaign
     frame: pd.DataFrame
     trial: TrialRecord | None = None
+    runs: Sequence[Rate] = ()
     minimal: Sequence[MinimalCase] = ()
     files: Mapping[str, str] = field(default_factory=dict)
     listed: TrialRecord | None = None
@@ -66,12 +69,12 @@ class Report:
         analysis, pictures = self.analysis, self._pictures() if html else {}
         return _templates(html=html).get_template(template).render(
             campaign=self.campaign, simulated=self.campaign.simulated, analysis=analysis, title=self._title,
-            summary=self._summary(), contents=self._contents(), facts=environment_rows(self.campaign, self.frame),
+            summary=self._summary(), contents=self._contents(), facts=environment_rows(self.campaign),
             asked=asked_rows(self.campaign.space), outcomes=outcomes_of(analysis.rates, self.frame),
             rules=analysis.regions.rules, outside=self._outside(), control=self._control, own_control=self._own_control,
-            trial=self.trial, described=described, minimal=self.minimal, minimal_sentence=minimal_sentence,
-            files=self.files, listed=self.listed, listing=listing, faults=self.faults, pictures=pictures,
-            grid=None if html else text_grid(self.frame),
+            trial=self.trial, size=self._size(), seen=self._seen(), runs=self.runs, minimal=self.minimal,
+            minimal_sentence=minimal_sentence, files=self.files, listed=self.listed, listing=listing,
+            faults=self.faults, pictures=pictures, grid=None if html else text_grid(self.frame),
             map=trial_map(self.frame, analysis.regions.rules) if html else None,
             width=WIDTH, height=HEIGHT, left=LEFT, bottom=BOTTOM, edge=EDGE,
             environment=json.dumps(_public(self.campaign.environment), indent=2, default=str),
@@ -85,15 +88,30 @@ class Report:
 
     def _summary(self) -> str:
         """Return what a reader must know when reading no further."""
-        overall, every = self.analysis.rates.overall, conclusive(self.frame)
-        told = [f"{minimal_sentence(self.minimal[0])}"] if self.minimal else []
+        smallest = [minimal_sentence(self.minimal[0])] if self.minimal else []
         if self.trial is not None:
-            return " ".join([f"Trial {self.trial.ref}: {self.trial.reason}.", *told, self._control.answer])
-        explored = f"{overall.failures} of {plural(overall.trials, 'explored trial')} failed"
-        kinds = failing_kinds(every)
-        counts = ", ".join(f"{kind} {int((every['outcome'] == kind).sum())}" for kind in kinds)
-        anywhere = f" Of all {len(every):,} trials, which sought failures, these failed: {counts}." if kinds else ""
-        return " ".join([f"{explored} ({overall.interval.answer}).{anywhere}", self._control.answer, *told])
+            whose = "" if self._own_control else f"In campaign {self.campaign.name}: "
+            return " ".join([*self._how_it_ended(self.trial), *smallest, whose + self._control.answer])
+        return " ".join([*self._how_many(), self._control.answer, *smallest])
+
+    def _how_it_ended(self, trial: TrialRecord) -> Iterator[str]:
+        yield f"How it ended: {trial.reason}."
+        again = ", ".join(f"{run.failures} of {run.trials} {run.what} failed" for run in self.runs)
+        if again:
+            yield f"The same batch again: {again}."
+
+    def _how_many(self) -> Iterator[str]:
+        overall, every = self.analysis.rates.overall, conclusive(self.frame)
+        yield f"{overall.failures} of {plural(overall.trials, 'explored trial')} failed ({overall.interval.answer})."
+        counts = ", ".join(f"{kind} {int((every['outcome'] == kind).sum())}" for kind in failing_kinds(every))
+        if counts:
+            yield f"Of all {len(every):,} trials, most led to failures, these failed: {counts}."
+
+    def _size(self) -> Mapping[str, str]:
+        return described(self.trial.spec) if self.trial else {}
+
+    def _seen(self) -> Rows:
+        return seen_rows(self.trial.evidence) if self.trial and self.trial.evidence else []
 
     def _contents(self) -> list[tuple[str, str]]:
         cases = [(f"minimal{k}", f"Minimal case {k}") for k in range(1, len(self.minimal) + 1)]
@@ -132,9 +150,9 @@ class Report:
         for curve in self.analysis.monotonicity.curves:
             if curve.trials:
                 what = f"Failure rate of explored trials by {curve.axis}; dashed: the best monotone curve"
-                figures[what] = plots.rate_curves(self.frame, [curve])
-        for name in plots.varied_categories(self.frame)[:2]:
-            figures[f"Failure rate of explored trials by {name}"] = plots.outcomes_by(self.frame, name)
+                figures[what] = plots.rate_curves(self.frame, [curve], titled=False)
+        for name in plots.varied_categories(explored(self.frame))[:2]:
+            figures[f"Failure rate of explored trials by {name}"] = plots.outcomes_by(self.frame, name, titled=False)
         return {name: base64.b64encode(plots.png(figure)).decode() for name, figure in figures.items()}
 
 
@@ -147,7 +165,7 @@ def _templates(*, html: bool) -> jinja2.Environment:
         keep_trailing_newline=True,
         undefined=jinja2.StrictUndefined,
     )
-    environment.filters["code"] = _code
+    environment.filters |= {"code": _code, "base64": lambda text: base64.b64encode(text.encode()).decode()}
     return environment
 
 

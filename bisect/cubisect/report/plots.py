@@ -71,17 +71,18 @@ def failure_map(frame: pd.DataFrame, rules: Sequence[Rule] = (), pairs: Sequence
     return figure
 
 
-def rate_curves(frame: pd.DataFrame, curves: Sequence[RateCurve]) -> Figure:
+def rate_curves(frame: pd.DataFrame, curves: Sequence[RateCurve], *, titled: bool = True) -> Figure:
     """Return the explored failure rate along each axis with 95 % intervals, and the best monotone curve."""
     shown = [curve for curve in curves if curve.trials] or []
     figure = Figure(figsize=(INCHES * max(len(shown), 1), INCHES * 0.75), layout="constrained")
     for panel, curve in zip(np.atleast_1d(figure.subplots(1, max(len(shown), 1))), shown, strict=False):
         _curve_panel(panel, curve)
-    _finish(figure, frame, "Failure rate of explored trials, 95 % intervals; dashed: best monotone curve")
+    title = "Failure rate of explored trials, 95 % intervals; dashed: best monotone curve"
+    _finish(figure, frame, title if titled else None)
     return figure
 
 
-def outcomes_by(frame: pd.DataFrame, name: str = "size_mix") -> Figure:
+def outcomes_by(frame: pd.DataFrame, name: str = "size_mix", *, titled: bool = True) -> Figure:
     """Return the explored failure rate for each value of a categorical axis, with 95 % intervals and counts."""
     rows = explored(frame)
     figure = Figure(figsize=(INCHES * 1.3, INCHES * 0.75), layout="constrained")
@@ -97,7 +98,7 @@ def outcomes_by(frame: pd.DataFrame, name: str = "size_mix") -> Figure:
     panel.set_xticks([])
     panel.set_ylim(0, None)
     panel.set_ylabel("failure rate")
-    _finish(figure, frame, f"Explored failure rate by {name}, 95 % intervals")
+    _finish(figure, frame, f"Explored failure rate by {name}, 95 % intervals" if titled else None)
     return figure
 
 
@@ -208,8 +209,9 @@ def _curve_panel(panel: Axes, curve: RateCurve) -> None:
     panel.set_ylabel("failure rate")
 
 
-def _finish(figure: Figure, frame: pd.DataFrame, title: str) -> None:
-    figure.suptitle(f"{title} · {frame.attrs.get('campaign', '')}", fontsize=11)
+def _finish(figure: Figure, frame: pd.DataFrame, title: str | None) -> None:
+    if title is not None:
+        figure.suptitle(f"{title} · {frame.attrs.get('campaign', '')}", fontsize=11)
     if frame.attrs.get("simulated"):
         for panel in figure.axes:  # each of them, for a picture may be cut
             panel.text(0.5, 0.5, WATERMARK, transform=panel.transAxes, fontsize=30, color="#777777", alpha=0.3,

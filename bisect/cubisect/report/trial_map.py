@@ -19,7 +19,7 @@ from cubisect.outcome import Outcome
 from cubisect.report.plots import LOOKS, PAIRS, is_log, label
 from cubisect.report.terminal import size
 
-WIDTH, HEIGHT, LEFT, BOTTOM, EDGE = 560, 400, 70, 44, 12
+WIDTH, HEIGHT, LEFT, BOTTOM, EDGE = 560, 400, 84, 44, 12
 """The picture and its margins, in units of the SVG."""
 
 MOST_MARKS = 1500

@@ -12,8 +12,9 @@ from cubisect.trial import Method
 def recorded_runs(frame: pd.DataFrame, record: TrialRecord) -> tuple[Tally | None, Tally | None]:
     """Return the runs of the trial's batch as one call and as one copy per descriptor; None where there are none.
 
-    The trial itself is left out: it was chosen because it failed.
+    The trial itself is left out: it was chosen because it failed; tainted runs say nothing.
     """
+    frame = frame[~frame["tainted"].astype("boolean").fillna(value=False).to_numpy(dtype=bool)]
     if record.spec.descriptors is not None:  # explicit descriptors: the columns do not determine the batch
         same = frame[frame["parent"] == record.number]
     else:
