@@ -39,7 +39,7 @@ def test_what_shrinking_left_is_found_and_told(store: Store) -> None:
     def run(plans: Sequence[Plan]) -> list[TrialRecord]:
         return run_plans(Recorder(store, campaign, InProcessEngine(Small(), lanes=len(plans))), plans)
 
-    start = Point(descriptor_count=1500, total_bytes=1 << 20, repetition=4)
+    start = Point(descriptor_count=1500, total_bytes=1 << 20, repetition=4, neighbours=1)
     (record,) = run([Plan(spec=TrialSpec.at(start, seed=3), purpose=Purpose.SEARCH)])
     assert minimal_cases(store, campaign) == []
     shrunk = run_shrink(store, record, run)
@@ -48,6 +48,7 @@ def test_what_shrinking_left_is_found_and_told(store: Store) -> None:
     assert case.after.spec.descriptors == shrunk.record.spec.descriptors
     assert case.rate.failures == case.rate.trials >= shrunk.result.rate.trials
     copies = next(row for row in case.rows if row[0] == "copies")
+    assert ("neighbours", "1", "0") in case.rows
     assert copies == ("copies", "1,500", f"{shrunk.result.after.descriptors:,}")
     assert f"fails in the same way in {case.rate.trials} of {case.rate.trials} runs" in minimal_sentence(case)
     text = Report(campaign, store.frame(campaign), record, minimal=[case]).markdown()

@@ -50,7 +50,7 @@ class Control(Result):
     def answer(self) -> str:
         """Whether the batch call is to blame."""
         if not self.pairs:
-            return "Is it the batch call? undecided: no batch was run both ways; run `bisect control`."
+            return "Undecided whether it is the batch call: no batch was run both ways; run `bisect control`."
         counts = (
             f"{self.batch.failures} of {self.batch.trials} fresh batch calls and {self.copies.failures} of "
             f"{self.copies.trials} per-descriptor runs of the same batches failed"
@@ -60,7 +60,7 @@ class Control(Result):
             return f"It is the batch call: {counts} ({test})."
         if self.finding is Finding.NO:
             return f"It is not the batch call alone: {counts} ({test})."
-        return f"Is it the batch call? undecided: {counts} ({test}); run `bisect control`."
+        return f"Undecided whether it is the batch call: {counts} ({test}); run `bisect control`."
 
 
 def control_effect(frame: pd.DataFrame) -> Control:

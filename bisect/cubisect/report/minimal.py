@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from cubisect.analysis.rates import Rate, Sample
 from cubisect.analysis.result import plural
 from cubisect.outcome import FAILURES, Outcome
+from cubisect.space import AXES
 from cubisect.store import Campaign, Store, TrialRecord
 from cubisect.trial import Purpose, TrialSpec
 
@@ -27,7 +28,7 @@ class MinimalCase:
         """What there was before and is after, by name; what is the same is left out."""
         sides = [described(record.spec) for record in (self.before, self.after)]
         names = list(dict.fromkeys([*sides[0], *sides[1]]))
-        pairs = [(name, sides[0].get(name, "default"), sides[1].get(name, "default")) for name in names]
+        pairs = [(name, *(side.get(name) or str(AXES[name].default) for side in sides)) for name in names]
         return [pair for pair in pairs if pair[0] in _ALWAYS or pair[1] != pair[2]]
 
 

@@ -105,7 +105,8 @@ class Report:
         yield f"{overall.failures} of {plural(overall.trials, 'explored trial')} failed ({overall.interval.answer})."
         counts = ", ".join(f"{kind} {int((every['outcome'] == kind).sum())}" for kind in failing_kinds(every))
         if counts:
-            yield f"Of all {len(every):,} trials, most led to failures, these failed: {counts}."
+            led = ", those led to failures included" if len(every) > overall.trials else ""
+            yield f"Of all {len(every):,} trials{led}, these failed: {counts}."
 
     def _size(self) -> Mapping[str, str]:
         return described(self.trial.spec) if self.trial else {}
