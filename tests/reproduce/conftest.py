@@ -13,6 +13,7 @@ from cubisect.space import Point
 from cubisect.trial import TrialSpec
 
 STAND_IN = Path(__file__).parent.parent / "fakecuda" / "include"
+CASES = Path(__file__).parents[2] / "docs" / "cases"
 TOOLKIT = Path("/usr/local/cuda/include")
 WARNINGS = ["-Wall", "-Wextra", "-Werror"]
 
@@ -20,11 +21,10 @@ Build = Callable[..., Path]
 
 
 @pytest.fixture
-def build_c(tmp_path: Path, fake_cuda: Callable[..., dict[str, str]]) -> Build:
-    """Return a function that exports a trial as C and compiles it; `include` is the folder of cuda.h."""
+def compile_c(tmp_path: Path, fake_cuda: Callable[..., dict[str, str]]) -> Build:
+    """Return a function that compiles the text of a C program; `include` is the folder of cuda.h."""
 
-    def build(spec: TrialSpec, *, include: Path = STAND_IN, timeout_s: float = 20.0) -> Path:
-        text = c_source(spec, title="a test", timeout_s=timeout_s)
+    def build(text: str, *, include: Path = STAND_IN) -> Path:
         folder = tmp_path / f"build{len(list(tmp_path.iterdir()))}"
         folder.mkdir()
         (folder / "reproduce.c").write_text(text)
@@ -33,6 +33,16 @@ def build_c(tmp_path: Path, fake_cuda: Callable[..., dict[str, str]]) -> Build:
         command = [compiler, "-O1", *WARNINGS, "-I", include, "-o", folder / "reproduce", folder / "reproduce.c"]
         subprocess.run([str(part) for part in (*command, *library)], check=True)
         return folder / "reproduce"
+
+    return build
+
+
+@pytest.fixture
+def build_c(compile_c: Build) -> Build:
+    """Return a function that exports a trial as C and compiles it."""
+
+    def build(spec: TrialSpec, *, include: Path = STAND_IN, timeout_s: float = 20.0) -> Path:
+        return compile_c(c_source(spec, title="a test", timeout_s=timeout_s), include=include)
 
     return build
 

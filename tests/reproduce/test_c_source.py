@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 from cubisect.batch import Descriptors
 from cubisect.reproduce.arrays import fill
 from cubisect.reproduce.c_source import c_source
+from cubisect.reproduce.case import read_case
 from cubisect.space import Point
 from cubisect.trial import TrialSpec
-from reproduce.conftest import TOOLKIT, point_spec
+from reproduce.conftest import CASES, TOOLKIT, point_spec
 
 FakeCuda = Callable[..., dict[str, str]]
 Build = Callable[..., Path]
@@ -121,6 +122,22 @@ def test_error_of_work_in_flight_is_asynchronous(build_c: Build, fake_cuda: Fake
     done = run(build_c(point_spec(repetition=3)), fake_cuda(fault="async:10"))
     assert done.returncode == 13
     assert "cuMemcpyBatchAsync: CUDA_ERROR_LAUNCH_FAILED (719)" in done.stdout
+
+
+@pytest.mark.parametrize("name", ["h200-async_error", "h200-segfault"])
+def test_published_cases_build_and_submit_what_was_recorded(
+    name: str, compile_c: Build, fake_cuda: FakeCuda, tmp_path: Path
+) -> None:
+    case, log = read_case(CASES / name / "case.json"), tmp_path / "log"
+    batch = case.spec.batch
+    program = compile_c((CASES / name / "reproduce.c").read_text())
+    assert np.array_equal(
+        dumped(program, fake_cuda()), np.stack([batch.source, batch.destination, batch.sizes], axis=1)
+    )
+    assert run(program, fake_cuda(log=log)).returncode == 0
+    assert log.read_text().count(f"batch {case.spec.abi} count={len(batch)} ") == case.spec.repetition
+    assert run(program, fake_cuda(fault="segfault:10")).returncode == 11
+    assert run(program, fake_cuda(fault="segfault:10"), "--percopy").returncode == 0
 
 
 @pytest.mark.parametrize("invalid", ["null_source", "null_destination", "zero_size", "out_of_bounds"])

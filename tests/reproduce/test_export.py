@@ -18,7 +18,7 @@ from cubisect.reproduce.case import Case, Tally, read_case
 from cubisect.reproduce.export import FILES, export, files_of
 from cubisect.store import TrialRecord
 from cubisect.trial import Purpose, TrialSpec
-from reproduce.conftest import point_spec
+from reproduce.conftest import CASES, point_spec
 
 FakeCuda = Callable[..., dict[str, str]]
 
@@ -87,9 +87,6 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="holds other files"):
         exported(tmp_path, point_spec())
     assert (tmp_path / "README.md").read_text() == "mine"
-
-
-CASES = Path(__file__).parents[2] / "docs" / "cases"
 
 
 @pytest.mark.parametrize("name", ["h200-async_error", "h200-segfault"])

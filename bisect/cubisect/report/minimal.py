@@ -26,10 +26,13 @@ class MinimalCase:
     @property
     def rows(self) -> list[tuple[str, str, str]]:
         """What there was before and is after, by name; what is the same is left out."""
-        sides = [described(record.spec) for record in (self.before, self.after)]
-        names = list(dict.fromkeys([*sides[0], *sides[1]]))
-        pairs = [(name, *(side.get(name) or str(AXES[name].default) for side in sides)) for name in names]
+        before, after = described(self.before.spec), described(self.after.spec)
+        pairs = [(name, _value(before, name), _value(after, name)) for name in {**before, **after}]
         return [pair for pair in pairs if pair[0] in _ALWAYS or pair[1] != pair[2]]
+
+
+def _value(described: Mapping[str, str], name: str) -> str:
+    return described[name] if name in described else str(AXES[name].default)
 
 
 _ALWAYS = ("copies", "bytes", "submissions")
