@@ -20,7 +20,7 @@ EVIDENCE = Evidence(
     phase=Phase.SUBMIT,
     repetition=1,
     wall_s=0.05,
-    crash=CrashEvidence(python_stack="Fatal error\n  File <b>"),
+    crash=CrashEvidence(python_stack="Fatal error\n  File <b>\n" + "a line longer than a page is wide, " * 20),
 )
 WHEN = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
 

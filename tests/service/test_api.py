@@ -230,4 +230,4 @@ def test_report(server: Running, kind: str, media_type: str) -> None:
 def test_a_backtrace_keeps_its_lines(server: Running) -> None:
     found = server.reader.get("/api/campaigns/band/trials", params={"outcome": "segfault", "limit": 1}).json()[0]
     text = server.reader.get(f"/campaigns/band/trials/{found['number']}").text
-    assert re.search(r'<dt>(.+)</dt><dd><pre tabindex="0" aria-label="\1">Fatal error\n  File &lt;b&gt;</pre>', text)
+    assert re.search(r'<dt>(.+)</dt><dd><pre tabindex="0" aria-label="\1">Fatal error\n  File &lt;b&gt;\na line', text)

@@ -1,5 +1,6 @@
 """The pages: rendered on the server, complete without a script."""
 
+import shlex
 from collections.abc import Mapping
 from datetime import datetime
 from importlib.metadata import version
@@ -33,7 +34,7 @@ LISTED_TRIALS = 50
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 
 templates = Jinja2Templates(directory=Path(__file__).parent / "templates")
-templates.env.globals.update(glyphs=GLYPHS, failures=sorted(FAILURES), version=version("cubisect"))
+templates.env.globals.update(glyphs=GLYPHS, failures=sorted(FAILURES), version=version("cubisect"), size=size)
 
 SEE_OTHER = 303
 
@@ -95,10 +96,7 @@ def _map_and_trials(service: Service, name: str, query: PageQuery) -> dict[str, 
         "moves": _moves(drawn.view, url),
         "zoomed": query.view is not None,
         "only_failing": only_failing,
-        "filters": [
-            ("failing", url(query.view, trials="failing")),
-            ("all", url(query.view, trials="all")),
-        ],
+        "filters": [(shown, url(query.view, trials=shown), shown == query.trials) for shown in ("failing", "all")],
         "trials": rows,
         "trial_total": total,
         "controls": snapshot.controls(),
@@ -150,6 +148,7 @@ def trial(request: Request, service: ServiceOf, name: Name, number: Number) -> R
         "trial.html",
         campaign=service.records.campaign(name),
         trial=detail,
+        again=_commands(detail),
         ending=_ending(detail),
         departures=_point({axis: value for axis, value in detail.point.items() if value != AXES[axis].default})
         or {"every axis": "at its default"},
@@ -161,6 +160,13 @@ def trial(request: Request, service: ServiceOf, name: Name, number: Number) -> R
         environment=flat(detail.environment),
         elsewhere=record.environment_id is not None,
     )
+
+
+def _commands(detail: TrialDetailModel) -> list[str]:
+    """Return the commands that run this batch again, and those that make a failure smaller and explain it."""
+    ref = shlex.quote(detail.trial)
+    failing = [f"bisect {command} {ref}" for command in ("control", "isolate", "shrink")]
+    return [detail.replay, *(failing if detail.outcome in FAILURES else ())]
 
 
 def _ending(detail: TrialDetailModel) -> dict[str, Any]:
@@ -271,10 +277,8 @@ def compare(request: Request, service: ServiceOf, a: str | None = None, b: str |
 
 def state_text(progress: ProgressModel) -> str:
     """Return in words where a campaign stands."""
-    if progress.running_here:
-        return f"running, {progress.running} trials at once" if progress.running else "running"
-    if progress.running:
-        return "running in another process"
+    if progress.running_here or progress.running:
+        return "running" if progress.running_here else "running in another process"
     return "complete" if progress.complete else "stopped"
 
 

@@ -11,11 +11,13 @@ async function swap(url, parts, isFree = () => true) {
   if (!response.ok) return false;
   const page = new DOMParser().parseFromString(await response.text(), "text/html");
   const focused = document.activeElement?.dataset?.key;
+  const onMap = document.activeElement?.closest?.("#map svg");
   for (const id of parts) {
     const [old, fresh] = [document.getElementById(id), page.getElementById(id)];
     if (old && fresh && isFree(old)) old.replaceWith(document.adoptNode(fresh));
   }
-  if (focused) document.querySelector(`[data-key="${focused}"]`)?.focus({ preventScroll: true });
+  const next = focused ? `[data-key="${focused}"]` : onMap && !onMap.isConnected ? "#map svg" : null;
+  if (next) document.querySelector(next)?.focus({ preventScroll: true });
   return true;
 }
 
