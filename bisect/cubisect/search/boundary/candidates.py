@@ -6,7 +6,7 @@ from cubisect.search.boundary.encoding import Encoding, Float, Rows
 from cubisect.search.boundary.history import History, Int
 from cubisect.search.boundary.sobol import uniform_rows
 
-UNIFORM = 400
+UNIFORM = 2000
 REDRAWN = 400
 MOST_REDRAWN_AXES = 3
 ROUNDED_SHARE = 0.1

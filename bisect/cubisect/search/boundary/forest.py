@@ -10,18 +10,20 @@ SAVE: Cook, Weisberg, JASA 86 (1991) 328.
 
 from collections import deque
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.tree import ExtraTreeClassifier
 
-from cubisect.search.boundary.encoding import Float, Rows
+from cubisect.search.boundary.encoding import Features, Float, Rows
 from cubisect.search.boundary.history import History
 from cubisect.search.boundary.replicates import failure_rates
 
-GROVES, TREES = 24, 2
-"""Groups of trees fitted at the same time, and trees in each."""
+GROVES = 24
+"""Pairs of trees fitted at the same time. One of each pair is shown directions in which failures are thin, the other is
+not: where they differ, the map is not yet known to those who look at it without directions."""
 
 RESULTS_PER_STEP = 500
 """With n results a grove is renewed every 1 + n // 500 of them: trees over many results age slowly and cost much."""
@@ -36,18 +38,19 @@ MAX_DIRECTIONS = 6
 
 
 @dataclass(frozen=True, eq=False)
-class _Grove:
-    """Trees fitted to one prefix of the results, each with the kinds that it knows and its leaves' shares of them."""
+class _Tree:
+    """A tree fitted to one prefix of the results, the kinds that it knows and its leaves' shares of them."""
 
+    tree: Any
+    kinds: NDArray[np.intp]
+    shares: Float
     directions: Float
-    trees: list[tuple[Any, NDArray[np.intp], Float]]
 
-    def add_votes(self, features: NDArray[np.float32], numeric: Float, votes: Float, voters: Float) -> None:
-        """Add the share of every kind in each tree's leaf to `votes`, and the trees that know it to `voters`."""
-        seen = _with_directions(features, numeric, self.directions)
-        for tree, kinds, shares in self.trees:
-            votes[:, kinds] += shares[tree.apply(seen)]
-            voters[kinds] += 1
+    def add_votes(self, features: Features, numeric: Float, votes: Float, voters: Float) -> None:
+        """Add the share of every kind in each row's leaf to `votes`, and this tree to the `voters` on its kinds."""
+        leaves = self.tree.apply(_with_directions(features, numeric, self.directions))
+        votes[:, self.kinds] += self.shares[leaves]
+        voters[self.kinds] += 1
 
 
 class Forest:
@@ -55,7 +58,7 @@ class Forest:
 
     def __init__(self, seed: int, *, directions: bool = True) -> None:
         self._seed, self._directed = seed, directions
-        self._groves: dict[int, _Grove] = {}
+        self._groves: dict[int, list[_Tree]] = {}
 
     def probabilities(self, history: History, rows: Rows) -> Float:
         """Return an array of shape (rows, 1 + kinds): the probability of a pass and of every kind of failure.
@@ -68,24 +71,24 @@ class Forest:
         numeric = history.encoding.scaled(rows)
         votes = np.zeros((len(rows), 1 + len(history.kinds)))
         voters = np.zeros(votes.shape[1])
-        for grove in self._groves.values():
-            grove.add_votes(features, numeric, votes, voters)
+        for tree in chain.from_iterable(self._groves.values()):
+            tree.add_votes(features, numeric, votes, voters)
         return np.asarray(votes / np.maximum(voters, 1))
 
-    def _fit(self, history: History, count: int) -> _Grove:
+    def _fit(self, history: History, count: int) -> list[_Tree]:
         rates = failure_rates(history, count)
         leaf = 1 if rates.min(initial=1.0) >= RELIABLE else FLAKY_LEAF
+        features, codes = history.features[:count], history.codes[:count]
         numeric = history.encoding.scaled(history.rows[:count])
-        codes = history.codes[:count]
-        directions = failure_directions(numeric, codes) if self._directed else np.empty((numeric.shape[1], 0))
-        seen = _with_directions(history.features[:count], numeric, directions)
+        plain = np.empty((numeric.shape[1], 0))
+        views = (failure_directions(numeric, codes) if self._directed else plain, plain)
         trees = []
-        for index in range(TREES):
-            tree = ExtraTreeClassifier(
+        for index, directions in enumerate(views):
+            fitted = ExtraTreeClassifier(
                 max_features=None, min_samples_leaf=leaf, random_state=(self._seed + 31 * count + index) % (1 << 32)
-            ).fit(seen, codes, check_input=False)
-            trees.append((tree.tree_, tree.classes_, tree.tree_.value[:, 0, :]))
-        return _Grove(directions, trees)
+            ).fit(_with_directions(features, numeric, directions), codes, check_input=False)
+            trees.append(_Tree(fitted.tree_, fitted.classes_, fitted.tree_.value[:, 0, :], directions))
+        return trees
 
 
 def refit_times(count: int) -> list[int]:
@@ -118,7 +121,7 @@ def failure_directions(numeric: Float, codes: NDArray[np.int64]) -> Float:
     return np.array(found[:MAX_DIRECTIONS]).T if found else np.empty((width, 0))
 
 
-def _with_directions(features: NDArray[np.float32], numeric: Float, directions: Float) -> NDArray[np.float32]:
+def _with_directions(features: Features, numeric: Float, directions: Float) -> Features:
     if not directions.shape[1]:
         return np.ascontiguousarray(features)
     return np.hstack([features, (numeric @ directions).astype(np.float32)])
