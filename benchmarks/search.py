@@ -87,7 +87,8 @@ def key_of(record: dict[str, Any]) -> tuple[Any, ...]:
 @cache
 def version(sampler: str) -> str:
     """Return a fingerprint of the code that determines a result: truths, judge, samplers; comments are not code."""
-    sources = [HERE / "search_models.py", HERE / "search_judge.py", SEARCH / "boundary/encoding.py"]
+    sources = [HERE / "search_models.py", HERE / "search_judge.py"]
+    sources += [SEARCH / "boundary/encoding.py", SEARCH / "boundary/directions.py"]
     if sampler.startswith("boundary"):
         sources += [*sorted((SEARCH / "boundary").glob("*.py")), SEARCH / "samplers.py"]
     return hashlib.sha256("".join(ast.dump(ast.parse(path.read_text())) for path in sources).encode()).hexdigest()[:8]
@@ -310,7 +311,10 @@ def main() -> None:
         return
     records = measure(options)
     budgets = sorted({r["budget"] for r in records})
-    for metric, budget in [*product(["f1"], budgets), *product(["boundary_octaves", "brier"], budgets[-1:])]:
+    for metric, budget in [
+        *product(["f1"], budgets),
+        *product(["f1_directed", "boundary_octaves", "brier"], budgets[-1:]),
+    ]:
         print(table(records, metric, budget), end="\n\n")
     for budget in budgets[-1:]:
         print(summary(records, budget))

@@ -2,6 +2,10 @@
 
 The judge is SEARCH's: extra-trees on log axes, named values one by one, mean size and the two products; leaf 1 or 4
 by out-of-bag Brier score. It knows nothing of how the trials were chosen.
+
+Such trees cut along the axes, and hardly see a slab that is oblique in three of them, however well it was sampled. A
+second judge, the same but shown the directions in which the failures among the trials are thin, tells how much of a
+poor score is the first judge's; it gives one figure, `f1_directed`, and counts for no goal.
 """
 
 from dataclasses import dataclass
@@ -12,7 +16,8 @@ from numpy.typing import NDArray
 from search_models import MODELS, Model
 from sklearn.ensemble import ExtraTreesClassifier
 
-from cubisect.search.boundary.encoding import Encoding, Float, Rows
+from cubisect.search.boundary.directions import failure_directions, with_directions
+from cubisect.search.boundary.encoding import Encoding, Features, Float, Rows
 from cubisect.search.boundary.sobol import uniform_rows
 
 FRESH_POINTS = 20_000
@@ -79,10 +84,11 @@ def score(model: Model, rows: Rows, failed: NDArray[np.bool_], kinds: list[str])
     probability = _classifier(known.encoding, rows, failed)
     fresh = probability(known.rows)
     predicted, true = fresh >= model.level, known.failing > 0
-    hit = float((predicted & true).sum())
+    directed = _classifier(known.encoding, rows, failed, directed=True)(known.rows) >= model.level
     found = {kind for kind in kinds if kind != "ok" and kinds.count(kind) >= HITS}
     return {
-        "f1": 2 * hit / max(float(predicted.sum() + true.sum()), 1.0) if true.any() else float(not predicted.any()),
+        "f1": _f1(predicted, true),
+        "f1_directed": _f1(directed, true),
         "balanced_accuracy": _balanced_accuracy(predicted, true),
         "brier": float(((fresh - known.failing) ** 2).mean()),
         "boundary_octaves": _boundary_error(known, probability, model.level),
@@ -93,42 +99,57 @@ def score(model: Model, rows: Rows, failed: NDArray[np.bool_], kinds: list[str])
     }
 
 
+def _f1(predicted: NDArray[np.bool_], true: NDArray[np.bool_]) -> float:
+    """Return F1; where nothing fails, 1 if nothing is predicted to."""
+    if not true.any():
+        return float(not predicted.any())
+    return 2.0 * float((predicted & true).sum()) / float(predicted.sum() + true.sum())
+
+
 def _balanced_accuracy(predicted: NDArray[np.bool_], true: NDArray[np.bool_]) -> float:
     shares = [(predicted[true == side] == side).mean() for side in (False, True) if (true == side).any()]
     return float(np.mean(shares))
 
 
+@dataclass(frozen=True)
 class _Probability:
-    """P(failure) at rows: of a fitted forest, or the constant where all trials ended alike."""
+    """P(failure) at rows: of a fitted forest, or 0 where all trials ended alike."""
 
-    def __init__(self, encoding: Encoding, forest: ExtraTreesClassifier | None) -> None:
-        self._encoding, self._forest = encoding, forest
+    encoding: Encoding
+    directions: Float
+    forest: ExtraTreesClassifier | None = None
 
     def __call__(self, rows: Rows) -> Float:
-        if self._forest is None:
+        if self.forest is None:
             return np.zeros(len(rows))
-        return np.asarray(self._forest.predict_proba(judged_features(self._encoding, rows))[:, 1])
+        return np.asarray(self.forest.predict_proba(judged_features(self.encoding, rows, self.directions))[:, 1])
 
 
-def judged_features(encoding: Encoding, rows: Rows) -> NDArray[np.float32]:
-    """Return the judge's features: those of the search without alignment."""
-    return encoding.features(rows)[:, : -len(encoding.round_columns) or None]
+def judged_features(encoding: Encoding, rows: Rows, directions: Float) -> Features:
+    """Return the judge's features: those of the search without alignment, and the positions along `directions`."""
+    features = encoding.features(rows)[:, : -len(encoding.round_columns) or None]
+    return with_directions(features, encoding.scaled(rows), directions)
 
 
-def _classifier(encoding: Encoding, rows: Rows, failed: NDArray[np.bool_]) -> _Probability:
+def _classifier(encoding: Encoding, rows: Rows, failed: NDArray[np.bool_], *, directed: bool = False) -> _Probability:
+    numeric = encoding.scaled(rows)
+    directions = failure_directions(numeric, failed.astype(np.int64)) if directed else np.empty((numeric.shape[1], 0))
     if len(np.unique(failed)) < 2:
-        return _Probability(encoding, None)
-    features, best, least = judged_features(encoding, rows), None, np.inf
-    for leaf in LEAVES:
-        forest = ExtraTreesClassifier(
-            TREES, max_features=None, min_samples_leaf=leaf, bootstrap=True, oob_score=True, random_state=0
-        ).fit(features, failed)
-        votes = np.nan_to_num(forest.oob_decision_function_[:, 1], nan=float(failed.mean()))
-        brier = float(((votes - failed) ** 2).mean())
-        if brier < least:
-            best, least = leaf, brier
-    forest = ExtraTreesClassifier(TREES, max_features=None, min_samples_leaf=best, random_state=0)
-    return _Probability(encoding, forest.fit(features, failed))
+        return _Probability(encoding, directions)
+    features = judged_features(encoding, rows, directions)
+    scores = {leaf: _brier_out_of_bag(features, failed, leaf) for leaf in LEAVES}
+    forest = ExtraTreesClassifier(
+        TREES, max_features=None, min_samples_leaf=min(scores, key=scores.__getitem__), random_state=0
+    )
+    return _Probability(encoding, directions, forest.fit(features, failed))
+
+
+def _brier_out_of_bag(features: Features, failed: NDArray[np.bool_], leaf: int) -> float:
+    forest = ExtraTreesClassifier(
+        TREES, max_features=None, min_samples_leaf=leaf, bootstrap=True, oob_score=True, random_state=0
+    ).fit(features, failed)
+    votes = np.nan_to_num(forest.oob_decision_function_[:, 1], nan=float(failed.mean()))
+    return float(((votes - failed) ** 2).mean())
 
 
 def _boundary_error(known: Truths, probability: _Probability, level: float) -> float:

@@ -76,7 +76,7 @@ def _cell(metric: str, found: Sequence[float]) -> str:
     if not found:
         return "–"
     mean, error = mean_error(found)
-    worst = min(found) if metric in {"f1", "balanced_accuracy"} else max(found)
+    worst = min(found) if metric in {"f1", "f1_directed", "balanced_accuracy"} else max(found)
     return f"{mean:.{digits(metric)}f} ± {error:.{digits(metric)}f} ({worst:.2f}; {len(found)})"
 
 

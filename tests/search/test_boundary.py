@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from sklearn.ensemble import ExtraTreesClassifier
 
 from cubisect.search.boundary.axis import probes
+from cubisect.search.boundary.directions import failure_directions
 from cubisect.search.boundary.encoding import Encoding, Float
-from cubisect.search.boundary.forest import GROVES, failure_directions, refit_times
+from cubisect.search.boundary.forest import GROVES, refit_times
 from cubisect.search.boundary.history import History, Proposal
 from cubisect.search.boundary.planner import Planner, Rules, uncertainty
 from cubisect.search.boundary.replicates import due_repeat, failure_rates

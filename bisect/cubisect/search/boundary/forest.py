@@ -4,8 +4,7 @@ Refitting all trees after every result would cost more than a trial. Two of 48 a
 tree is older than 24 results or 5 % of them. When each was fitted is a function of the number of results alone: a
 resumed search rebuilds the same trees from the record.
 
-Source: Geurts, Ernst, Wehenkel, Extremely randomized trees, Machine Learning 63 (2006). The directions are those of
-SAVE: Cook, Weisberg, JASA 86 (1991) 328.
+Source: Geurts, Ernst, Wehenkel, Extremely randomized trees, Machine Learning 63 (2006).
 """
 
 from collections import deque
@@ -17,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.tree import ExtraTreeClassifier
 
+from cubisect.search.boundary.directions import failure_directions, with_directions
 from cubisect.search.boundary.encoding import Features, Float, Rows
 from cubisect.search.boundary.history import History
 from cubisect.search.boundary.replicates import failure_rates
@@ -33,9 +33,6 @@ RELIABLE = 0.6
 
 FLAKY_LEAF = 3
 
-MIN_FAILURES_FOR_DIRECTIONS = 8
-MAX_DIRECTIONS = 6
-
 
 @dataclass(frozen=True, eq=False)
 class _Tree:
@@ -48,7 +45,7 @@ class _Tree:
 
     def add_votes(self, features: Features, numeric: Float, votes: Float, voters: Float) -> None:
         """Add the share of every kind in each row's leaf to `votes`, and this tree to the `voters` on its kinds."""
-        leaves = self.tree.apply(_with_directions(features, numeric, self.directions))
+        leaves = self.tree.apply(with_directions(features, numeric, self.directions))
         votes[:, self.kinds] += self.shares[leaves]
         voters[self.kinds] += 1
 
@@ -86,7 +83,7 @@ class Forest:
         for index, directions in enumerate(views):
             fitted = ExtraTreeClassifier(
                 max_features=None, min_samples_leaf=leaf, random_state=(self._seed + 31 * count + index) % (1 << 32)
-            ).fit(_with_directions(features, numeric, directions), codes, check_input=False)
+            ).fit(with_directions(features, numeric, directions), codes, check_input=False)
             trees.append(_Tree(fitted.tree_, fitted.classes_, fitted.tree_.value[:, 0, :], directions))
         return trees
 
@@ -99,29 +96,3 @@ def refit_times(count: int) -> list[int]:
         times.append(time)
         time += 1 + time // RESULTS_PER_STEP
     return list(times)
-
-
-def failure_directions(numeric: Float, codes: NDArray[np.int64]) -> Float:
-    """Return directions in the numeric columns (one per output column) along which failures are spread least.
-
-    A slab that is oblique in several axes is thin along its normal. SAVE finds it: whiten by all trials, then take the
-    eigenvectors of the smallest variances of the failures of one kind.
-    """
-    width = numeric.shape[1]
-    found: list[Float] = []
-    if width < 2 or len(numeric) <= width + 1:
-        return np.empty((width, 0))
-    values, vectors = np.linalg.eigh(np.cov(numeric, rowvar=False) + 1e-6 * np.eye(width))
-    whiten = vectors / np.sqrt(values)
-    kinds, counts = np.unique(codes[codes > 0], return_counts=True)
-    for kind in kinds[counts >= MIN_FAILURES_FOR_DIRECTIONS]:
-        failing = numeric[codes == kind] @ whiten
-        _, axes = np.linalg.eigh(np.cov(failing, rowvar=False))
-        found.extend((whiten @ axes[:, :2]).T)
-    return np.array(found[:MAX_DIRECTIONS]).T if found else np.empty((width, 0))
-
-
-def _with_directions(features: Features, numeric: Float, directions: Float) -> Features:
-    if not directions.shape[1]:
-        return np.ascontiguousarray(features)
-    return np.hstack([features, (numeric @ directions).astype(np.float32)])
