@@ -148,7 +148,7 @@ def trial(request: Request, service: ServiceOf, name: Name, number: Number) -> R
         "trial.html",
         campaign=service.records.campaign(name),
         trial=detail,
-        again=_commands(detail),
+        commands=_commands(detail),
         ending=_ending(detail),
         departures=_point({axis: value for axis, value in detail.point.items() if value != AXES[axis].default})
         or {"every axis": "at its default"},
@@ -162,11 +162,18 @@ def trial(request: Request, service: ServiceOf, name: Name, number: Number) -> R
     )
 
 
-def _commands(detail: TrialDetailModel) -> list[str]:
-    """Return the commands that run this batch again, and those that make a failure smaller and explain it."""
+def _commands(detail: TrialDetailModel) -> list[tuple[str, str]]:
+    """Return the commands that go on from a trial, and what each is for."""
+    again = [(detail.replay, "the same batch again")]
+    if detail.outcome not in FAILURES:
+        return again
     ref = shlex.quote(detail.trial)
-    failing = [f"bisect {command} {ref}" for command in ("control", "isolate", "shrink")]
-    return [detail.replay, *(failing if detail.outcome in FAILURES else ())]
+    return [
+        *again,
+        (f"bisect control {ref}", "the same batch, one copy per descriptor"),
+        (f"bisect isolate {ref}", "which factors does the failure need?"),
+        (f"bisect shrink {ref}", "the smallest trial that still fails the same way"),
+    ]
 
 
 def _ending(detail: TrialDetailModel) -> dict[str, Any]:
@@ -270,9 +277,7 @@ def compare(request: Request, service: ServiceOf, a: str | None = None, b: str |
     """Show what changed between two campaigns."""
     comparison = service.records.side_by_side(a, b) if a and b else None
     names = [listed.name for listed in service.records.campaigns()]
-    sides = (comparison.before, comparison.after) if comparison else ()
-    simulated = sorted({side.driver for side in sides if side.simulated})
-    return page(request, "compare.html", names=names, a=a, b=b, comparison=comparison, simulated_drivers=simulated)
+    return page(request, "compare.html", names=names, a=a, b=b, comparison=comparison)
 
 
 def state_text(progress: ProgressModel) -> str:
