@@ -258,7 +258,7 @@ def known_records(path: Path | None) -> list[dict[str, Any]]:
     if path is None or not path.exists():
         return []
     records = json.loads(path.read_text())["records"]
-    current = [r for r in records if r["version"] == version(r["sampler"])]
+    current = [r for r in records if r.get("version") == version(r["sampler"])]
     if len(current) < len(records):
         print(f"{path}: {len(records) - len(current)} records of other versions are left out", file=sys.stderr)
     return current
