@@ -8,9 +8,10 @@ import pytest
 
 from cubisect.analysis.rates import Rate, Sample
 from cubisect.outcome import Outcome
-from cubisect.report.minimal import minimal_cases, minimal_sentence
+from cubisect.report.minimal import SETTLED_RUNS, minimal_cases, minimal_sentence
 from cubisect.report.pages import Report
 from cubisect.reproduce.recorded import run_shrink
+from cubisect.reproduce.shrink import FINAL_RUNS
 from cubisect.search.recorder import Recorder, run_plans
 from cubisect.space import Point
 from cubisect.store import Plan, Store, TrialRecord
@@ -54,6 +55,31 @@ def test_what_shrinking_left_is_found_and_told(store: Store) -> None:
     text = Report(campaign, store.frame(campaign), record, minimal=[case]).markdown()
     assert "## Minimal case: segfault in submit" in text
     assert "| copies | 1,500 | 300 |" in text
+
+
+class Big:
+    """An error, always, in copies of 64 MiB or more."""
+
+    name = "big"
+
+    def hazards(self, trial: TrialSpec) -> dict[Outcome, float]:
+        return {Outcome.ERROR: 1.0} if trial.sizes.max() >= 1 << 26 else {}
+
+
+def test_what_shrinking_ended_with_is_told_though_a_round_number_is_larger(store: Store) -> None:
+    campaign = store.create_campaign(new_campaign())
+
+    def run(plans: Sequence[Plan]) -> list[TrialRecord]:
+        return run_plans(Recorder(store, campaign, InProcessEngine(Big(), lanes=len(plans))), plans)
+
+    start = Point(descriptor_count=1, total_bytes=69_820_567, repetition=9)
+    (record,) = run([Plan(spec=TrialSpec.at(start, seed=3), purpose=Purpose.SEARCH)])
+    shrunk = run_shrink(store, record, run)
+    assert shrunk.result.after.bytes > record.spec.total_bytes
+    assert "descriptor_count = 1: a batch has one copy at least" in [kept.answer for kept in shrunk.result.kept]
+    (case,) = minimal_cases(store, campaign)
+    assert case.after.spec.total_bytes == shrunk.record.spec.total_bytes
+    assert case.rate.trials >= SETTLED_RUNS == FINAL_RUNS
 
 
 def test_a_report_of_a_trial_leads_with_it_and_says_whose_control_it_shows(store: Store) -> None:

@@ -60,6 +60,19 @@ def test_folder_is_complete_and_replays(tmp_path: Path) -> None:
     assert "Driver: 580.1, CUDA 13.0." in readme
 
 
+def test_one_copy_is_told_in_the_singular(tmp_path: Path) -> None:
+    exported(tmp_path / "out", point_spec(descriptor_count=1))
+    readme = (tmp_path / "out" / "README.md").read_text()
+    assert "Killed by SIGSEGV in phase submit, submission 1." in readme
+    assert "- Batch: 1 copy, 65,536 bytes, h2d." in readme
+    assert "\n1 copy of 65,536 bytes, 1 time.\n" in readme
+
+
+def test_the_name_of_a_call_is_not_capitalised() -> None:
+    case = replace(Case.of(record(point_spec()), environment={}), reason="cuMemcpyBatchAsync returned X (1)")
+    assert "\ncuMemcpyBatchAsync returned X (1).\n" in files_of(case)["README.md"]
+
+
 def test_nothing_personal(tmp_path: Path) -> None:
     exported(tmp_path / "out", point_spec())
     for file in (tmp_path / "out").iterdir():

@@ -1,5 +1,6 @@
 """`diagnose` parts and merges signatures: a real debugger on simulated faults that are enacted for real."""
 
+import json
 import shutil
 from pathlib import Path
 
@@ -37,6 +38,22 @@ def test_frames_part_one_signature(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "not the same segfault in submit at libcuda.so.1+0x1234: trial 3" in shown
     assert run(["analyze", *db]) == 0
     assert "segfault in submit is 2 different ones" in " ".join(capsys.readouterr().out.split())
+
+
+@needs_gdb
+@pytest.mark.slow  # a debugger waits for the hang, which is first waited for without one
+def test_a_hang_is_recorded_with_where_it_hangs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    db = ["--db", str(tmp_path / "t.sqlite")]
+    hang = ["--driver", "sim:accumulation", "--fix", "descriptor_count=100000", "--fix", "repetition=40"]
+    assert run(["replay", *hang, "--times", "1", "--timeout", "1", *db]) == 0
+    assert "#1 hang at" in capsys.readouterr().out
+    assert run(["diagnose", "1", "--times", "1", "--timeout", "3", "--json", *db]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["recorded"]
+    assert told["simulated"]
+    assert told["answer"].startswith("It hangs in libc")
+    assert run(["report", "1", "-o", str(tmp_path / "r.md"), *db]) == 0
+    assert f"| frames | {'<br>'.join(told['frames'])} |" in (tmp_path / "r.md").read_text()
 
 
 @needs_gdb

@@ -90,7 +90,7 @@ def report(
     if json:
         print_json({"report": str(output), "campaign": campaign.name, "simulated": campaign.simulated})
     else:
-        say(Console(), f"{output}: {len(text) >> 10} KiB")
+        say(Console(), f"{output}: {record.ref if record else campaign.name}, {len(text) >> 10} KiB")
 
 
 def _runs(frame: pd.DataFrame, record: TrialRecord | None) -> list[Rate]:

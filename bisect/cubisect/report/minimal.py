@@ -10,6 +10,9 @@ from cubisect.space import AXES
 from cubisect.store import Campaign, Store, TrialRecord
 from cubisect.trial import Purpose, TrialSpec
 
+SETTLED_RUNS = 20
+"""So often `shrink` runs what it ends with (a round number may be larger than what it came from)."""
+
 LEAST_RATE = 0.5
 """What fails more seldom is no minimal case: a vendor would have to try it too often."""
 
@@ -60,26 +63,37 @@ def minimal_cases(store: Store, campaign: Campaign, trial: TrialRecord | None = 
 
 
 def _smallest(parent: TrialRecord, runs: Sequence[TrialRecord]) -> MinimalCase | None:
-    """Return the smallest that fails often enough in the same way; any failure will do where it never did."""
+    """Return what shrinking ended with, or the smallest so far that fails often enough in the same way.
+
+    Any failure will do where it never failed in the same way.
+    """
     for same in (lambda run: run.signature == parent.signature, lambda run: run.outcome in FAILURES):
         found = []
-        for group in _by_batch(runs).values():
+        for group in _by_batch(runs, without=parent.spec):
             told = [run for run in group if run.outcome is not Outcome.INCONCLUSIVE]
             failing = [run for run in told if same(run)]
             if failing and len(failing) >= LEAST_RATE * len(told):
                 rate = Rate.of("runs with the same signature", len(failing), len(told), Sample.REPLICATES)
                 found.append(MinimalCase(before=parent, after=failing[-1], rate=rate, trials=len(runs)))
+        settled = [case for case in found if case.rate.trials >= SETTLED_RUNS]
+        if settled:
+            return max(settled, key=lambda case: case.after.number)
         smallest = min(found, key=lambda case: _size(case.after.spec), default=None)
         if smallest is not None and _size(smallest.after.spec) < _size(parent.spec):
             return smallest
     return None
 
 
-def _by_batch(runs: Sequence[TrialRecord]) -> Mapping[TrialSpec, list[TrialRecord]]:
+def _by_batch(runs: Sequence[TrialRecord], *, without: TrialSpec) -> list[list[TrialRecord]]:
     groups: dict[TrialSpec, list[TrialRecord]] = {}
     for run in runs:
-        groups.setdefault(replace(run.spec, number=0, run_seed=0, gpu=0), []).append(run)
-    return groups
+        groups.setdefault(_batch_of(run.spec), []).append(run)
+    groups.pop(_batch_of(without), None)
+    return list(groups.values())
+
+
+def _batch_of(spec: TrialSpec) -> TrialSpec:
+    return replace(spec, number=0, run_seed=0, gpu=0)
 
 
 def _size(spec: TrialSpec) -> tuple[int, int, int, int]:

@@ -76,8 +76,9 @@ def trials_table(records: Sequence[TrialRecord], campaign: Campaign) -> Renderab
     mark = f" · {SIMULATED}" if campaign.simulated else ""
     if not records:
         return Text(f"{campaign.name}{mark}: no such trials")
-    table = Table(box=None, padding=(0, 1), header_style="bold", title=f"{campaign.name}{mark}", title_justify="left")
-    for name, width in (("trial", 3), ("count", 7), ("bytes", 8), ("×", 1), ("batch", 14)):
+    title = f"{campaign.name}{mark}"
+    table = Table(box=None, padding=(0, 1, 0, 0), header_style="bold", title=title, title_justify="left")
+    for name, width in (("trial", 5), ("count", 7), ("bytes", 8), ("×", 3), ("batch", 14)):
         table.add_column(name, justify="left" if name == "batch" else "right", no_wrap=True, min_width=width)
     table.add_column("outcome", no_wrap=True, min_width=11)
     table.add_column("purpose", no_wrap=True, overflow="ellipsis")

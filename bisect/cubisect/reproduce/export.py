@@ -57,9 +57,15 @@ def files_of(case: Case, *, timeout_s: float = TIMEOUT_S) -> dict[str, str]:
         files["reproduce.py"] = python_source(spec, title=case.title, facts=facts, timeout_s=timeout_s)
     files["README.md"] = environment().get_template("README.md.j2").render(
         case=case, spec=spec, batch=spec.batch, facts=facts, departures=spec.point.departures(), python_lacks=reason,
-        outcome_status=EXIT_STATUS[case.outcome],
+        outcome_status=EXIT_STATUS[case.outcome], copies=copies_text(len(spec.batch)), reason=_sentence(case.reason),
     )  # fmt: skip
     return files
+
+
+def _sentence(reason: str) -> str:
+    """Return a reason as a sentence; the name of a call stays as it is."""
+    word = reason.split(" ", maxsplit=1)[0]
+    return f"{reason if word != word.lower() else reason[:1].upper() + reason[1:]}." if reason else ""
 
 
 EXIT_STATUS = {
@@ -72,7 +78,7 @@ def facts_of(case: Case) -> list[str]:
     """Return what is known of a case, one line each: the batch, the rates both ways, the environment."""
     batch = case.spec.batch
     repeated = f", submitted {case.spec.repetition} times" if case.spec.repetition > 1 else ""
-    facts = [f"Batch: {len(batch):,} copies, {int(batch.sizes.sum()):,} bytes, {case.spec.direction}{repeated}."]
+    facts = [f"Batch: {copies_text(len(batch))}, {int(batch.sizes.sum()):,} bytes, {case.spec.direction}{repeated}."]
     for what, tally in (("Batch call", case.batch_runs), ("Per-copy control", case.control_runs)):
         if tally is not None and tally.trials:
             interval = tally.rate(what).interval
@@ -81,6 +87,11 @@ def facts_of(case: Case) -> list[str]:
                 f"{percent(interval.high)})."
             )
     return [*facts, *environment_lines(case.environment)]
+
+
+def copies_text(count: int) -> str:
+    """Return ``1 copy`` or ``1,234 copies``."""
+    return "1 copy" if count == 1 else f"{count:,} copies"
 
 
 def environment_lines(found: Mapping[str, Any]) -> list[str]:

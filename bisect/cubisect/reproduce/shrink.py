@@ -8,7 +8,7 @@ Moving an axis that shapes the batch draws another batch. Where other batches of
 on this very list of descriptors: then no such axis is moved, and the list itself is cut down.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -214,9 +214,9 @@ class _Shrinker:
             if spec.size_mix != "uniform":
                 left["size_mix"] = spec.size_mix
         for name, value in (left | _context(spec)).items():
-            smallest = name == "total_bytes" and value == left["descriptor_count"]
-            reason = "one byte in each copy" if smallest else self._refused.get(name, "not tried")
-            yield Kept(what=name, value=_short(value), reason=reason)
+            yield Kept(
+                what=name, value=_short(value), reason=_least(left, name) or self._refused.get(name, "not tried")
+            )
 
     # -- the axes ------------------------------------------------------------------------------------------------------
 
@@ -316,7 +316,8 @@ class _Shrinker:
             self._refused.pop(step, None)
         else:
             self._refused[step] = f"{what}: {answer.text}"
-        self._on_event(ShrinkEvent(step=f"{step}: {what}", answer=answer, best=self.best, trials=self._judge.spent))
+        told = what if what.startswith(step) else f"{step}: {what}"
+        self._on_event(ShrinkEvent(step=told, answer=answer, best=self.best, trials=self._judge.spent))
         return answer.fails
 
 
@@ -350,3 +351,12 @@ def _rounder(value: int) -> Iterator[int]:
 
 def _short(value: Value) -> str:
     return number(value) if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
+
+
+def _least(left: Mapping[str, Value], name: str) -> str | None:
+    """Return why a size cannot be any smaller, None where it could."""
+    if name == "descriptor_count" and left[name] == 1:
+        return "a batch has one copy at least"
+    if name == "total_bytes" and left[name] == left["descriptor_count"]:
+        return "one byte in each copy"
+    return None
