@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 import optuna
+from search_goals import goals_table
 from search_judge import columns_of, failing, score, truths
 from search_models import MODELS, Model
 from search_report import draw, summary, table
@@ -318,6 +319,8 @@ def main() -> None:
         print(table(records, metric, budget), end="\n\n")
     for budget in budgets[-1:]:
         print(summary(records, budget))
+    if {200, 500} <= set(budgets) and {"boundary", "sobol"} <= {r["sampler"] for r in records}:
+        print(goals_table(records))
     if options.picture and records:
         draw(records, options.picture)
 
