@@ -1,6 +1,7 @@
 """Who gets in: over HTTP, for every route that there is."""
 
 from pathlib import Path
+from urllib.parse import quote, urlencode
 
 import httpx
 import pytest
@@ -11,6 +12,7 @@ from cubisect.service import api, downloads, pages
 from cubisect.service.app import create_app, login_url
 from cubisect.service.security import FORM_FIELD, SESSION_COOKIE
 from service.conftest import TOKEN, Running, Serve
+from service.recorded import record_campaign
 
 UNSAFE = {"POST", "PUT", "PATCH", "DELETE"}
 
@@ -117,3 +119,42 @@ def test_no_other_files(server: Running, path: str) -> None:
 def test_a_form_is_of_limited_size(server: Running) -> None:
     assert server.person.post("/start", content=b"a" * 70_000).status_code == 413
     assert server.person.post("/start", content=b"\xff\xfe=1").status_code == 400
+
+
+def test_hostile_names_and_texts_stay_text(tmp_path: Path, serve: Serve) -> None:
+    name, gpu = "\"'><script>alert(1)..", "</dd><img src=x onerror=alert(2)>"
+    path = tmp_path / "hostile.sqlite"
+    record_campaign(path, name, gpu=gpu)
+    record_campaign(path, "plain")
+    running = serve(create_app(str(path), TOKEN))
+    here = f"/campaigns/{quote(name, safe='')}"
+    compared = f"/compare?{urlencode({'a': name, 'b': 'plain'})}"
+    shown = [running.person.get(path) for path in ("/", compared, here, f"{here}/trials/3", f"{here}%3Cb%3E", "/start")]
+    assert [answer.status_code for answer in shown] == [200, 200, 200, 200, 404, 200]
+    for answer in shown:
+        assert "<script>alert" not in answer.text
+        assert "<img" not in answer.text
+        assert "<b>" not in answer.text
+    assert "&lt;script&gt;alert(1)" in shown[0].text
+    assert all("&lt;img src=x" in answer.text for answer in shown[1:4])
+    assert running.person.get(f"{here}/trials.csv").headers["content-disposition"].isascii()
+
+
+def test_a_request_chooses_no_database(server: Running, tmp_path: Path) -> None:
+    other = tmp_path / "other.sqlite"
+    for query in ({"db": str(other)}, {"url": f"sqlite:///{other}"}):
+        assert server.program.post("/api/campaigns", params=query, json={"db": str(other)}).status_code == 422
+        assert server.program.get("/api/campaigns", params=query).json()
+    form = {FORM_FIELD: server.form_token, "name": "x", "db": str(other)}
+    assert server.person.post("/start", data=form).status_code == 422
+    assert not other.exists()
+
+
+def test_a_page_elsewhere_changes_nothing(server: Running) -> None:
+    """A form that another site lets a signed-in browser send has the cookie, and neither header nor form token."""
+    foreign = {"Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site"}
+    for path in changing_routes():
+        assert server.person.post(path, headers=foreign, data={"name": "x"}).status_code in {401, 403}, path
+    answer = server.person.get("/campaigns/open", headers=foreign)
+    assert "access-control-allow-origin" not in answer.headers
+    assert answer.headers["cross-origin-resource-policy"] == "same-origin"

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+import time
 import zipfile
 from pathlib import Path
 
@@ -126,6 +127,24 @@ def test_events_go_on_while_there_is_budget(server: Running) -> None:
         first = next(answer.iter_text())
     assert '"done":20' in first
     assert "event: end" not in first
+
+
+def test_event_streams_are_limited(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cubisect.service.context.MAX_FOLLOWERS", 1)
+    events = "/api/campaigns/open/events"
+    with server.reader.stream("GET", events) as first:
+        next(first.iter_text())
+        refused = server.program.get(events)
+        assert (refused.status_code, "1 event streams are open" in refused.json()["detail"]) == (503, True)
+        assert server.program.get("/api/campaigns/open").status_code == 200
+    assert any(_is_followed(server, events) for _ in range(50))
+
+
+def _is_followed(server: Running, events: str) -> bool:
+    """Try once more; a stream notices within a second that its reader has gone."""
+    time.sleep(0.1)
+    with server.program.stream("GET", events) as answer:
+        return answer.status_code == 200
 
 
 def test_pages_of_a_simulated_campaign_say_so(server: Running) -> None:

@@ -31,6 +31,7 @@ Name = Annotated[str, Path(description="name of a campaign", max_length=200)]
 Number = Annotated[int, Path(ge=0, lt=1 << 53, description="number of a trial in its campaign")]
 
 _UNKNOWN: dict[int | str, dict[str, Any]] = {404: {"model": ProblemModel, "description": "no such campaign or trial"}}
+_CROWDED: dict[int | str, dict[str, Any]] = {503: {"model": ProblemModel, "description": "too many streams are open"}}
 _REFUSED: dict[int | str, dict[str, Any]] = {
     401: {"model": ProblemModel, "description": "the token is missing or wrong"},
     409: {"model": ProblemModel, "description": "it cannot be done now; the message says why"},
@@ -40,6 +41,12 @@ _REFUSED: dict[int | str, dict[str, Any]] = {
 def known_campaign(service: ServiceOf, name: Name) -> str:
     """Return the name of a recorded campaign: an event stream can no longer answer that there is none."""
     return service.records.recorded(name).name
+
+
+async def follower(service: ServiceOf) -> AsyncIterator[None]:
+    """Hold a place among the open event streams until the stream ends."""
+    with service.followers.another():
+        yield
 
 
 _INVALID: dict[int | str, dict[str, Any]] = {422: {"model": ProblemModel, "description": "a value is not allowed"}}
@@ -79,7 +86,12 @@ def resume_campaign(service: ServiceOf, name: Name, request: ResumeRequest) -> C
     return service.records.campaign(name)
 
 
-@router.get("/campaigns/{name}/events", response_class=EventSourceResponse, responses=_UNKNOWN)
+@router.get(
+    "/campaigns/{name}/events",
+    response_class=EventSourceResponse,
+    responses={**_UNKNOWN, **_CROWDED},
+    dependencies=[Depends(follower)],
+)
 async def follow_campaign(
     service: ServiceOf, name: Annotated[str, Depends(known_campaign)], request: Request
 ) -> AsyncIterator[ServerSentEvent]:

@@ -2,8 +2,9 @@
 
 import re
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Annotated
 from urllib.parse import parse_qsl, quote
@@ -20,7 +21,32 @@ START_WAIT_S = 30.0
 """How long a started campaign may take to appear in the database: the driver is looked for first."""
 
 POLL_S = 0.1
+MAX_FOLLOWERS = 100
+"""Open event streams in all: many more than people look, few enough that a runaway program cannot stall the page."""
+
 MAX_FORM_BYTES = 1 << 16
+
+
+class Followers:
+    """Counts the open event streams. Used from the event loop alone."""
+
+    def __init__(self) -> None:
+        self._open = 0
+
+    @contextmanager
+    def another(self) -> Iterator[None]:
+        """Hold the place of one stream.
+
+        Raises:
+            HTTPException: there are `MAX_FOLLOWERS` already.
+        """
+        if self._open >= MAX_FOLLOWERS:
+            raise HTTPException(503, f"{MAX_FOLLOWERS} event streams are open; close some, or ask without /events")
+        self._open += 1
+        try:
+            yield
+        finally:
+            self._open -= 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +56,7 @@ class Service:
     records: Records
     launcher: Launcher
     access: Access
+    followers: Followers = field(default_factory=Followers)
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
     def start(self, request: StartRequest) -> str:
