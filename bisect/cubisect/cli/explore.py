@@ -10,8 +10,10 @@ from rich.console import Console
 from cubisect.cli.display import Display, counts, duration
 from cubisect.cli.options import (
     DEFAULT_DATABASE,
+    Address,
     Chunk,
     Database,
+    Engine,
     FailOn,
     Fix,
     GpuCoreDump,
@@ -50,6 +52,8 @@ Examples:
 
   bisect explore campaigns/cliff.toml                a campaign kept in a file
 
+  bisect explore --engine ray --address HOST:6379    on the nodes of a Ray cluster
+
   bisect explore --resume NAME                       go on after an interruption
 """
 
@@ -75,6 +79,8 @@ def explore(
         typer.Option(min=1, help="Trials at a time.  [default: one per GPU; on a simulated driver, one per core]"),
     ] = None,
     gpus: Annotated[str | None, typer.Option(metavar="0,1|all", help="GPUs to use.  [default: all]")] = None,
+    engine: Engine = "local",
+    address: Address = None,
     chunk: Chunk = None,
     share_gpus: ShareGpus = False,
     timeout: Timeout = "auto",
@@ -110,6 +116,8 @@ def explore(
         memory_limit_bytes=None if memory_limit is None else memory_limit << 20,
         controls=control,
         gpu_core_folder=gpu_core_folder(gpu_core_dump),
+        engine=engine,
+        address=address,
     )
     console = Console(stderr=json)
     if resume is not None:
@@ -123,7 +131,7 @@ def explore(
         )  # fmt: skip
         file = read_campaign_file(campaign_file) if campaign_file else CampaignFile()
         request = campaign_request(file.changed_by(options), drawn_seed=secrets.randbelow(1 << 31))
-        resolved = resolve(request.driver)
+        resolved = resolve(request.driver, machine)
         if resolved.note:
             say(console, resolved.note, style="bold yellow" if resolved.simulated else "bold")
         store = open_store(db, create=True)
@@ -136,8 +144,8 @@ def explore(
 def _refuse_with_resume(*given: object) -> None:
     if any(value is not None for value in given):
         raise InputError(
-            "--resume goes on with the campaign as it was recorded: only --budget, --db, --lanes, --gpus, --timeout, "
-            "--spares, --memory-limit and --gpu-core-dump may be given with it"
+            "--resume goes on with the campaign as it was recorded: only --budget, --db, --lanes, --gpus, --engine, "
+            "--address, --timeout, --spares, --memory-limit and --gpu-core-dump may be given with it"
         )
 
 

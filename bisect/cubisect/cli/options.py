@@ -52,6 +52,13 @@ Chunk = Annotated[
 ShareGpus = Annotated[
     bool, typer.Option("--share-gpus", help="Let the ranks of a trial share GPUs when there are fewer.")
 ]
+Engine = Annotated[
+    str, typer.Option("--engine", metavar="local|ray", help="Where trials run: this machine, or a Ray cluster.")
+]
+Address = Annotated[
+    str | None,
+    typer.Option(metavar="HOST:PORT", help="The Ray cluster.  [default: RAY_ADDRESS, or one started on this machine]"),
+]
 GpuCoreDump = Annotated[
     Path | None,
     typer.Option(

@@ -23,7 +23,7 @@ from cubisect.reproduce.diagnose import diagnose as diagnose_case
 from cubisect.reproduce.diagnose import outcome_seen
 from cubisect.reproduce.recorded import run_shrink
 from cubisect.reproduce.shrink import DEFAULT_BUDGET, ShrinkEvent
-from cubisect.search.machine import Machine, local_engine
+from cubisect.search.machine import Machine, engine_for
 from cubisect.search.recorder import Recorder, run_plans
 
 SHRINK_EPILOG = """
@@ -61,7 +61,7 @@ def shrink(
     machine = Machine(
         lanes=lanes, gpus=parse_gpus(gpus), share_gpus=share_gpus, timeout_s=parse_timeout(timeout), spares=spares
     )
-    engine = local_engine(campaign, machine, store)
+    engine = engine_for(campaign, machine, store)
     recorder = Recorder(store, campaign, engine)
     try:
         shrunk = run_shrink(

@@ -1,7 +1,8 @@
 """What every engine offers to the campaign: jobs in, completed trials out."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from cubisect.outcome import Evidence
 from cubisect.trial import TrialSpec
@@ -17,7 +18,11 @@ class Job:
 
 @dataclass(frozen=True, kw_only=True)
 class Completed:
-    """One trial that ran. `tainted` says that the GPU failed its canary afterwards, so that it must be run again."""
+    """One trial that ran.
+
+    `tainted` says that the GPU failed its canary afterwards, so that it must be run again. `environment` is where it
+    ran, None where that is this machine.
+    """
 
     key: int
     spec: TrialSpec
@@ -25,10 +30,14 @@ class Completed:
     lane: int = 0
     gpu: str | None = None
     tainted: bool = False
+    environment: Mapping[str, Any] | None = None
 
 
 class Engine(Protocol):
-    """Runs up to `lanes` jobs at a time, each in its own process. Used from one thread."""
+    """Runs up to `lanes` jobs at a time, each in its own process. Used from one thread.
+
+    Lanes may be lost, and come back, while it runs.
+    """
 
     lanes: int
 

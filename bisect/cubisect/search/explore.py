@@ -9,7 +9,7 @@ from cubisect.engines.base import Engine
 from cubisect.errors import InputError
 from cubisect.isolation.resolve import Resolved
 from cubisect.search.campaign import CampaignLoop, Listener, Progress
-from cubisect.search.machine import Machine, local_engine
+from cubisect.search.machine import Machine, engine_for
 from cubisect.search.recorder import Recorder
 from cubisect.search.reported import reported_points
 from cubisect.search.samplers import SAMPLERS, make_sampler
@@ -76,7 +76,7 @@ def resume_campaign(store: Store, name: str, *, budget: int | None = None) -> Ca
 
 def run_campaign(store: Store, campaign: Campaign, machine: Machine, listener: Listener | None = None) -> Progress:
     """Run the campaign on this machine until its budget is spent."""
-    return run_on(store, campaign, local_engine(campaign, machine, store), machine, listener)
+    return run_on(store, campaign, engine_for(campaign, machine, store), machine, listener)
 
 
 def run_on(

@@ -7,7 +7,7 @@ from cubisect.analysis.control import ControlPlan, plan_control
 from cubisect.analysis.factors import Isolated, Isolation, Probe
 from cubisect.analysis.witness import WitnessPair, plan_witness_test
 from cubisect.errors import InputError
-from cubisect.search.machine import Machine, local_engine
+from cubisect.search.machine import Machine, engine_for
 from cubisect.search.recorder import Recorder, told_by
 from cubisect.search.replays import run_on_machine
 from cubisect.space import AXES, NumericAxis, Point, Range, Value
@@ -76,7 +76,7 @@ def run_isolation(
     on_record: OnRecord | None = None,
 ) -> Isolated:
     """Run what `isolation` asks for around a failing trial until it is done, and return what the failure needs."""
-    recorder = Recorder(store, campaign, local_engine(campaign, machine, store))
+    recorder = Recorder(store, campaign, engine_for(campaign, machine, store))
     running: dict[int, Probe] = {}
     asked = 0
     try:

@@ -115,6 +115,7 @@ class Recorder:
                 lane=completed.lane,
                 gpu=completed.gpu,
                 tainted=completed.tainted,
+                environment=completed.environment,
             ),
         )
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from cubisect.search.machine import Machine, local_engine, resolve
+from cubisect.search.machine import Machine, engine_for, resolve
 from cubisect.search.recorder import Recorder, run_plans
 from cubisect.space import Space
 from cubisect.store import Campaign, NewCampaign, Plan, Store, TrialRecord
@@ -36,7 +36,7 @@ def replay_batch(
     on_record: Callable[[TrialRecord], None],
 ) -> list[TrialRecord]:
     """Run the batch `times` times, each in a fresh process, and return the records; controls are in between."""
-    campaign = _campaign(store, request, on_note)
+    campaign = _campaign(store, request, machine, on_note)
     parent = request.parent if request.parent and request.parent.campaign == campaign.name else None
     plans = list(_plans(request, times, parent))
     return run_on_machine(store, campaign, plans, machine, on_record)
@@ -50,7 +50,7 @@ def run_on_machine(
     on_record: Callable[[TrialRecord], None] | None = None,
 ) -> list[TrialRecord]:
     """Run planned trials of a campaign on this machine and return the records in the order of the plans."""
-    recorder = Recorder(store, campaign, local_engine(campaign, machine, store))
+    recorder = Recorder(store, campaign, engine_for(campaign, machine, store))
     try:
         return run_plans(recorder, plans, on_record)
     finally:
@@ -71,11 +71,11 @@ def _plans(request: Replay, times: int, parent: TrialRecord | None) -> Iterator[
             yield Plan(spec=control, purpose=Purpose.REPLAY, parent=number)
 
 
-def _campaign(store: Store, request: Replay, on_note: Callable[[str], None]) -> Campaign:
+def _campaign(store: Store, request: Replay, machine: Machine, on_note: Callable[[str], None]) -> Campaign:
     """Return the parent's campaign, or a new one for a batch that has none or is run on another driver."""
     if request.parent is not None and request.driver == request.parent.driver:
         return store.campaign(request.parent.campaign)
-    resolved = resolve(request.driver)
+    resolved = resolve(request.driver, machine)
     if resolved.note:
         on_note(resolved.note)
     return store.create_campaign(
