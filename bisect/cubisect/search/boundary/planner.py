@@ -24,9 +24,8 @@ EXPLORE_SHARE = 0.3
 BISECTABLE = 0.55
 """A failure seen less often than this cannot be bisected along a line: the passes on it mean too little."""
 
-LEAST_DOUBT, DOUBT_OF_FLAKY = 0.05, 0.65
-"""Share of model steps that move a known failure at random, whatever the model is certain of, and how much it grows
-with the share of passes among repeats: trees that gave a named value up after one pass would never look there again."""
+DOUBT = 0.05
+"""Share of model steps that move a known failure at random, whatever the model is certain of."""
 
 GOLDEN = 0.6180339887498949
 """Multiples of it, modulo 1, fill the unit interval evenly from the first one on."""
@@ -78,7 +77,8 @@ class Planner:
             probe = self._axis(rates, rng)
             if probe is not None:
                 return Proposal(probe, Origin.AXIS)
-        return Proposal(self._model(rates, rng), Origin.MODEL)
+        code = self._turn(np.arange(1, len(rates) + 1), self.history.origins[Origin.MODEL])
+        return Proposal(self._model(code, rates[code - 1], rng), Origin.MODEL)
 
     def _explore_is_due(self) -> bool:
         origins = self.history.origins
@@ -98,19 +98,15 @@ class Planner:
             return None
         return next_probe(self.history, self._turn(codes, self.history.origins[Origin.AXIS]), rng)
 
-    def _model(self, rates: Float, rng: np.random.Generator) -> Float:
-        """Return the candidate at which it is least certain whether a kind of failure happens."""
-        step = self.history.origins[Origin.MODEL]
-        code = self._turn(np.arange(1, len(rates) + 1), step)
-        doubt = LEAST_DOUBT + DOUBT_OF_FLAKY * (1.0 - rates[code - 1])
-        if self.rules.doubt and rng.random() < doubt:
+    def _model(self, code: int, rate: float, rng: np.random.Generator) -> Float:
+        """Return the candidate at which it is least certain whether a kind of failure of this rate happens."""
+        if self.rules.doubt and rng.random() < DOUBT:
             return moved_failure(self.history, code, rng)
         rows = candidate_rows(self.history, code, rng)
         shares = self._forest.probabilities(self.history, rows)
         if not shares[:, code].any():  # no tree has met the kind yet
             return moved_failure(self.history, code, rng)
-        level = rates[code - 1] / 2 if self.rules.level else 0.5
-        score = uncertainty(shares[:, code], level)
+        score = uncertainty(shares[:, code], rate / 2 if self.rules.level else 0.5)
         if self.rules.cost:
             score /= np.sqrt(shares @ self.history.mean_costs())
         return np.asarray(rows[np.argmax(score)])
