@@ -28,7 +28,7 @@ import optuna
 from search_goals import goals_table
 from search_judge import columns_of, failing, score, truths
 from search_models import MODELS, Model
-from search_report import draw, summary, table
+from search_report import compact, draw, summary, table
 
 import cubisect.search
 from cubisect.outcome import Outcome
@@ -320,7 +320,7 @@ def main() -> None:
     for budget in budgets[-1:]:
         print(summary(records, budget))
     if {200, 500} <= set(budgets) and {"boundary", "sobol"} <= {r["sampler"] for r in records}:
-        print(goals_table(records))
+        print(compact(records), goals_table(records), sep="\n\n")
     if options.picture and records:
         draw(records, options.picture)
 

@@ -67,6 +67,20 @@ def table(records: Sequence[Record], metric: str, budget: int) -> str:
     return "\n".join(lines)
 
 
+def compact(records: Sequence[Record], sampler: str = "boundary", other: str = "sobol") -> str:
+    """Return a table in Markdown: two samplers side by side, means over seeds, at 200 and 500 trials."""
+    columns = [("f1", 200), ("f1", 500), ("f1_directed", 500), ("boundary_octaves", 500)]
+    heads = [f"{metric} at {budget}" for metric, budget in columns]
+    lines = [f"| model | seeds | {' | '.join(heads)} |", "|---" * (len(columns) + 2) + "|"]
+    for model in models_of(records):
+        pairs = [[values(records, m, model=model, sampler=s, budget=b) for s in (sampler, other)] for m, b in columns]
+        cells = [" / ".join(f"{mean_error(found)[0]:.2f}" for found in pair) for pair in pairs]
+        lines.append(f"| {model} | {len(pairs[1][0])} | {' | '.join(cells)} |")
+    means = [[over_models(records, m, s, b)[0] for s in (sampler, other)] for m, b in columns]
+    lines.append(f"| **mean** | | {' | '.join(' / '.join(f'{x:.2f}' for x in pair) for pair in means)} |")
+    return "\n".join(lines)
+
+
 def digits(metric: str) -> int:
     """Return how many decimals of a metric are worth showing."""
     return 4 if metric == "brier" else 3
