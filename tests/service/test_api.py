@@ -13,8 +13,9 @@ import pytest
 
 from cubisect.outcome import FAILURES
 from cubisect.reproduce.case import read_case
+from cubisect.service.app import create_app
 from cubisect.service.failure_map import QUANTITIES
-from service.conftest import Running
+from service.conftest import TOKEN, Running, Serve
 
 
 def test_campaigns_the_latest_first(server: Running) -> None:
@@ -129,15 +130,22 @@ def test_events_go_on_while_there_is_budget(server: Running) -> None:
     assert "event: end" not in first
 
 
-def test_event_streams_are_limited(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_event_streams_are_limited(database: Path, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cubisect.service.context.MAX_FOLLOWERS", 1)
+    server = serve(create_app(str(database), TOKEN))  # its own: streams that other tests closed may linger
     events = "/api/campaigns/open/events"
     with server.reader.stream("GET", events) as first:
         next(first.iter_text())
-        refused = server.program.get(events)
-        assert (refused.status_code, "1 event streams are open" in refused.json()["detail"]) == (503, True)
+        with server.program.stream("GET", events) as refused:  # a stream that is not refused never ends
+            assert (refused.status_code, "1 event streams are open" in _detail(refused)) == (503, True)
         assert server.program.get("/api/campaigns/open").status_code == 200
     assert any(_is_followed(server, events) for _ in range(50))
+
+
+def _detail(problem: httpx.Response) -> str:
+    assert problem.status_code != 200
+    problem.read()
+    return str(problem.json()["detail"])
 
 
 def _is_followed(server: Running, events: str) -> bool:
