@@ -33,7 +33,7 @@ rooms: $(VENV)/.installed-dev
 unit: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest
 
-slow: $(VENV)/.installed-dev ## statistics over many seeds, soaks, real servers and browsers: minutes
+slow: $(VENV)/.installed-slow ## statistics over many seeds, soaks, real servers and browsers: minutes
 	$(BIN)/python -m pytest -m slow
 
 gpu: $(VENV)/.installed-dev ## the tests that need an NVIDIA GPU
@@ -51,6 +51,11 @@ $(VENV)/.installed: pyproject.toml constraints.txt | $(VENV)/bin/python
 
 $(VENV)/.installed-dev: $(VENV)/.installed
 	$(PIP) install -c constraints.txt --editable '.[postgres,parquet,service,notebooks]' --group dev
+	@touch $@
+
+# Ray has no wheel for every Python; where it has none, its tests are skipped.
+$(VENV)/.installed-slow: $(VENV)/.installed-dev
+	$(PIP) install -c constraints.txt --editable '.[ray]' || echo "make slow: without Ray; its tests are skipped"
 	@touch $@
 
 clean: ## remove the virtual environment and caches

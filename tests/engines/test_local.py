@@ -1,6 +1,5 @@
 """Local lanes: jobs in, results out, whatever the trials do; and everything ends when it is told to."""
 
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -8,14 +7,14 @@ from typing import Any
 import pytest
 
 from cubisect.engines import local
-from cubisect.engines.base import Completed, Engine, Job
+from cubisect.engines.base import Job
 from cubisect.engines.local import LocalEngine
 from cubisect.errors import InputError
-from cubisect.isolation import LaneOptions, health
-from cubisect.outcome import Outcome, classify
+from cubisect.isolation import LaneOptions
 from cubisect.space import Point
 from cubisect.trial import TrialSpec
-from support.faulty import BrokenGpu, Fault, Faulty, trial
+from support.faulty import Faulty
+from support.running import results
 
 QUICK = LaneOptions(native_stacks=False)
 
@@ -32,33 +31,6 @@ def make_engine() -> Iterator[Callable[..., LocalEngine]]:
     yield make
     for engine in engines:
         engine.close()
-
-
-def results(engine: Engine, specs: list[TrialSpec], limit_s: float = 60.0) -> dict[int, Completed]:
-    """Run all specs, as many at a time as there are lanes."""
-    waiting = list(enumerate(specs))[::-1]
-    found: dict[int, Completed] = {}
-    running, until = 0, time.monotonic() + limit_s
-    while waiting or running:
-        while waiting and running < engine.lanes:
-            key, spec = waiting.pop()
-            engine.submit(Job(key=key, spec=spec))
-            running += 1
-        completed = engine.next_result(1.0)
-        if completed is not None:
-            found[completed.key] = completed
-            running -= 1
-        assert time.monotonic() < until
-    return found
-
-
-def test_each_job_comes_back_once_with_its_own_outcome(make_engine: Callable[..., LocalEngine]) -> None:
-    faults = [Fault.NONE, Fault.SEGFAULT, Fault.ERROR, Fault.ABORT, Fault.GARBAGE, Fault.DAEMON] * 3
-    found = results(make_engine(), [trial(fault) for fault in faults])
-    expected = [Outcome.OK, Outcome.SEGFAULT, Outcome.ERROR, Outcome.CRASH, Outcome.CRASH, Outcome.OK] * 3
-    assert [classify(found[key].evidence).outcome for key in sorted(found)] == expected
-    assert not any(completed.tainted for completed in found.values())
-    assert {completed.gpu for completed in found.values()} == {"0"}
 
 
 def test_both_lanes_work(make_engine: Callable[..., LocalEngine]) -> None:
@@ -137,49 +109,6 @@ def test_ranks_that_share_a_gpu_are_noted(make_engine: Callable[..., LocalEngine
     found = results(make_engine("sim:null", lanes=1), [TrialSpec.at(Point(ranks=3)), TrialSpec.at(Point())])
     assert "3 ranks share 1 GPU" in found[0].evidence.notes
     assert not found[1].evidence.notes
-
-
-def test_a_timeout_of_the_user_ends_a_hang(make_engine: Callable[..., LocalEngine]) -> None:
-    began = time.monotonic()
-    found = results(make_engine(timeout_s=0.2, lanes=1), [trial(Fault.SPIN)])
-    assert classify(found[0].evidence).outcome is Outcome.HANG
-    assert time.monotonic() - began < 5.0
-
-
-def test_a_driver_that_cannot_be_loaded_is_told_with_the_results(
-    make_engine: Callable[..., LocalEngine],
-) -> None:
-    engine = make_engine("sim:nonsense")
-    engine.submit(Job(key=1, spec=TrialSpec.at(Point())))
-    with pytest.raises(InputError, match="nonsense"):
-        engine.next_result(20.0)
-
-
-def test_no_result_in_time_is_none(make_engine: Callable[..., LocalEngine]) -> None:
-    assert make_engine().next_result(0.01) is None
-
-
-def test_closing_gives_running_trials_up_at_once(make_engine: Callable[..., LocalEngine]) -> None:
-    engine = make_engine(timeout_s=60.0)
-    engine.submit(Job(key=1, spec=trial(Fault.SPIN)))
-    engine.submit(Job(key=2, spec=trial(Fault.SLEEP)))
-    time.sleep(0.7)
-    began = time.monotonic()
-    engine.close()
-    assert time.monotonic() - began < 5.0
-    assert not any(thread.is_alive() for thread in engine._threads)
-
-
-def test_a_gpu_that_fails_its_canaries_pauses_the_campaign(
-    make_engine: Callable[..., LocalEngine], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(health, "CANARY_PAUSE_S", 0.0)
-    engine = make_engine(BrokenGpu.name, lanes=1)
-    found = results(engine, [trial(Fault.NONE), trial(Fault.SEGFAULT)])
-    assert [found[key].tainted for key in (0, 1)] == [False, True]
-    with pytest.raises(health.UnfitGpuError, match="GPU 0 is set aside") as raised:
-        engine.next_result(5.0)
-    assert raised.value.tainted == (0, 1)
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,10 @@ from cubisect import __version__
 from cubisect.engines.base import Completed, Job
 from cubisect.engines.ray_cluster import PLACE_LIMIT_S, Room, broken, connect, no_room, room
 from cubisect.engines.ray_lane import LanePlan, Ran, RemoteLane
-from cubisect.errors import InputError, UnfitEnvironmentError
+from cubisect.errors import BisectError, InputError, UnfitEnvironmentError
 from cubisect.isolation import LaneOptions
 from cubisect.isolation.calibration import CalibrationBook
+from cubisect.isolation.health import UnfitGpuError
 from cubisect.outcome import Evidence
 
 CLOSE_LIMIT_S = 10.0
@@ -50,10 +51,15 @@ class RayEngine:
         book: CalibrationBook | None = None,
     ) -> None:
         self._ray = connect(address)
+        try:
+            free = room(self._ray, driver, ranks, share_gpus=share_gpus)
+            wanted = _checked_lanes(lanes, free)
+        except BaseException:
+            self._ray.shutdown()
+            raise
         self._driver, self._book = driver, book
         self._canary_s: dict[str, float] = {}
         self._most_ranks = None if share_gpus or driver != "cuda" else ranks
-        free = room(self._ray, driver, ranks, share_gpus=share_gpus)
         plan = LanePlan(
             driver=driver, ranks=ranks, share_gpus=share_gpus, timeout_s=timeout_s, canaries=canaries,
             options=options or LaneOptions(),
@@ -64,9 +70,9 @@ class RayEngine:
         self._results: queue.SimpleQueue[Completed | Ran | BaseException | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._actors: dict[int, Any] = {}
+        self._hosts: dict[int, str] = {}
         self._closing = False
         self.lanes, self._without_lanes_since = 0, time.monotonic()
-        wanted = _checked_lanes(lanes, free)
         self._threads = [
             threading.Thread(target=self._serve, args=(number,), name=f"ray-lane-{number}", daemon=True)
             for number in range(wanted)
@@ -115,6 +121,8 @@ class RayEngine:
     def close(self) -> None:
         """End every process that the engine started, on every node; running jobs are given up."""
         with self._lock:
+            if self._closing:
+                return
             self._closing = True
             actors = list(self._actors.values())
         for actor in actors:
@@ -173,14 +181,14 @@ class RayEngine:
         except self._ray.exceptions.RayError as error:
             raise broken(error) from error
         if opened.error is not None:
-            raise opened.error
+            raise _of_host(opened.error, opened.host)
         if opened.version != __version__:
             raise UnfitEnvironmentError(
-                f"a node of the Ray cluster has cubisect {opened.version}, this machine has {__version__}; "
-                "install the same on every node"
+                f"{opened.host} has cubisect {opened.version}, this machine has {__version__}; "
+                "install the same on every node of the Ray cluster"
             )
         with self._lock:
-            self.lanes += 1
+            self.lanes, self._hosts[number] = self.lanes + 1, opened.host
         self._results.put(None)  # who waits for the first lane sees it at once
         return True
 
@@ -203,7 +211,7 @@ class RayEngine:
         if ran.completed is not None:
             self._results.put(replace(ran.completed, lane=number))
         if ran.error is not None:
-            raise ran.error
+            raise _of_host(ran.error, self._hosts[number])
 
     def _lost(self, actor: Any, job: Job) -> None:
         """Give the trial up: nobody knows how far it came."""
@@ -214,6 +222,12 @@ class RayEngine:
             self._ray.kill(actor)  # in case it is only out of reach: it shall not run trials that nobody waits for
             evidence = Evidence(infrastructure="the node of the Ray cluster that ran it was lost")
             self._results.put(Completed(key=job.key, spec=job.spec, evidence=evidence))
+
+
+def _of_host(error: BisectError, host: str) -> BisectError:
+    """Return the error with the name of the machine on which it happened."""
+    told = f"on {host}: {error}"
+    return UnfitGpuError(told, error.tainted) if isinstance(error, UnfitGpuError) else type(error)(told)
 
 
 def _checked_lanes(lanes: int | None, free: Room) -> int:

@@ -1,6 +1,7 @@
 """What runs on a node of a Ray cluster: one lane, through the same isolation as on this machine; no Ray in here."""
 
 import os
+import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -34,9 +35,10 @@ class LanePlan:
 
 @dataclass(frozen=True, kw_only=True)
 class Opened:
-    """A lane that is ready, or the `error` for which it never will be."""
+    """A lane that is ready, or the `error` for which it never will be. `host` is for messages, and not recorded."""
 
     version: str
+    host: str
     error: BisectError | None = None
 
 
@@ -76,8 +78,8 @@ class RemoteLane:
                 book=self._book,
             )
         except BisectError as error:
-            return Opened(version=__version__, error=error)
-        return Opened(version=__version__)
+            return Opened(version=__version__, host=socket.gethostname(), error=error)
+        return Opened(version=__version__, host=socket.gethostname())
 
     def run(self, job: Job) -> Ran:
         """Run one job to its end."""
