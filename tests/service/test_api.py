@@ -135,7 +135,8 @@ def test_event_streams_are_limited(database: Path, serve: Serve, monkeypatch: py
     server = serve(create_app(str(database), TOKEN))  # its own: streams that other tests closed may linger
     events = "/api/campaigns/open/events"
     with server.reader.stream("GET", events) as first:
-        next(first.iter_text())
+        reading = first.iter_text()  # kept: an iterator that is dropped closes the stream
+        next(reading)
         with server.program.stream("GET", events) as refused:  # a stream that is not refused never ends
             assert (refused.status_code, "1 event streams are open" in _detail(refused)) == (503, True)
         assert server.program.get("/api/campaigns/open").status_code == 200
