@@ -96,6 +96,27 @@ def test_a_smaller_trial_a_case_and_its_replay(
     assert own["outcomes"] == {"ok": 1}
 
 
+def test_replays_of_no_campaign_are_listed_by_themselves(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    database = str(tmp_path / "t.sqlite")
+    told(["explore", "--driver", "sim:null", "--budget", "3", "--name", "searched"], database, capsys)
+    replay = ["replay", "--driver", "sim:threshold", "--fix", "descriptor_count=65536", "--times", "2"]
+    capsys.readouterr()
+    assert run([*replay, "--db", database]) == 0
+    name = told(["campaigns"], database, capsys)[0]["name"]
+    assert run([*replay, "--method", "percopy", "--db", database, "--json"]) == 0
+    alone = json.loads(capsys.readouterr().out)["trials"][0]["trial"]
+    assert told(["show", "1"], database, capsys)["trial"] == "searched/1"
+    assert told(["show", f"{name}/1"], database, capsys)["outcome"] == "segfault"
+    assert run(["campaigns", "--db", database]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "2 segfault 2" in text
+    assert "0 no batch call" in text
+    assert "3/3 ok 3" in text
+    assert run(["explore", "--resume", name, "--db", database]) == ExitCode.BAD_INPUT
+    assert f"bisect replay {name}/1" in capsys.readouterr().err
+    assert alone != f"{name}/1"
+
+
 def test_a_preset_is_run_with_new_batches_and_its_control(database: str, capsys: pytest.CaptureFixture[str]) -> None:
     preset = ["replay", "--preset", "vllm-49276-tp2", "--driver", "sim:vllm-49276", "--fix", "ranks=1", "--times", "2"]
     replayed = told([*preset, "--resample", "--control"], database, capsys)

@@ -17,7 +17,7 @@ from cubisect.errors import InputError
 from cubisect.features import FEATURES, batch_features
 from cubisect.outcome import CrashEvidence, Evidence, Outcome, Phase, classify, signature_of
 from cubisect.space import AXES, Point
-from cubisect.store import Campaign, Plan, Result, Store, TrialRecord
+from cubisect.store import REPLAYS, Campaign, Plan, Result, Store, TrialRecord
 from cubisect.store.owner import this_process
 from cubisect.store.store import HEARTBEAT_S, LEASE
 from cubisect.trial import Method, Origin, Purpose, TrialSpec
@@ -90,6 +90,30 @@ def test_a_trial_that_ran_elsewhere_tells_its_environment(store: Store, campaign
     assert [store.environment_of(trial) for trial in trials] == [other, own, own, other]
     assert trials[0].environment_id == trials[3].environment_id
     assert [trial.environment_id for trial in trials[1:3]] == [None, None]
+
+
+def test_replays_alone_are_never_the_latest_campaign_while_there_is_another(store: Store) -> None:
+    store.create_campaign(replace(new_campaign("replayed"), sampler=REPLAYS))
+    assert store.campaign().name == "replayed"
+    for name, sampler in (("older", "sobol"), ("searched", "sobol"), ("again", REPLAYS)):
+        ran(store, store.create_campaign(replace(new_campaign(name), sampler=sampler)), Outcome.OK)
+    assert store.campaign().name == store.trial("1").campaign == "searched"
+    with pytest.raises(InputError, match="the latest campaign searched has trials 1 to 1; write CAMPAIGN/2 for"):
+        store.trial("2")
+    with pytest.raises(InputError, match=r"campaign again has trials 1 to 1$"):
+        store.trial("again/2")
+
+
+def test_a_summary_counts_replays_only_where_nothing_else_is(store: Store, campaign: Campaign) -> None:
+    replays = store.create_campaign(replace(new_campaign("r", budget=1), sampler=REPLAYS))
+    controls = store.create_campaign(replace(new_campaign("k", budget=1), sampler=REPLAYS))
+    for one in (campaign, replays):
+        for outcome in (Outcome.OK, Outcome.OK, Outcome.SEGFAULT, Outcome.INCONCLUSIVE):
+            ran(store, one, outcome, purpose=Purpose.REPLAY)
+    ran(store, controls, Outcome.OK, purpose=Purpose.REPLAY, method=Method.PERCOPY)
+    told = [(s.name, s.done, s.budget, dict(s.outcomes), s.replays_alone) for s in store.campaigns()]
+    counted = {Outcome.OK: 2, Outcome.SEGFAULT: 1, Outcome.INCONCLUSIVE: 1}
+    assert told == [("k", 0, 1, {}, True), ("r", 3, 3, counted, True), (campaign.name, 0, 10, {}, False)]
 
 
 def test_explicit_descriptors_are_kept_once(store: Store, campaign: Campaign) -> None:

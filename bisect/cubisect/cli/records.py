@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 Campaign = Annotated[str | None, typer.Argument(metavar="CAMPAIGN", help="Name of a campaign.  [default: the latest]")]
 Trial = Annotated[str, typer.Argument(metavar="TRIAL", help="CAMPAIGN/NUMBER, or a number within the latest campaign.")]
+"""The latest that searched: replays of a batch that belongs to no campaign are named in full."""
 
 
 def campaigns(db: Database = str(DEFAULT_DATABASE), json: Json = False) -> None:

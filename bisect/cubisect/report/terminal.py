@@ -46,13 +46,13 @@ def outcome_text(outcome: Outcome | None) -> Text:
     return Text("running", style="cyan") if outcome is None else Text(str(outcome), style=STYLES[outcome])
 
 
-def counts_text(outcomes: Iterable[tuple[Outcome, int]]) -> Text:
-    """Return ``ok 480, segfault 20``, coloured."""
+def counts_text(outcomes: Iterable[tuple[Outcome, int]], none: str = "nothing yet") -> Text:
+    """Return ``ok 480, segfault 20``, coloured; `none` where there are none."""
     text = Text()
     for outcome, count in outcomes:
         text.append(", " if text else "")
         text.append(f"{outcome} {count}", style=STYLES[outcome])
-    return text or Text("nothing yet", style="dim")
+    return text or Text(none, style="dim")
 
 
 def campaigns_table(summaries: Sequence[CampaignSummary]) -> RenderableType:
@@ -67,7 +67,11 @@ def campaigns_table(summaries: Sequence[CampaignSummary]) -> RenderableType:
     for summary in summaries:
         driver = f"{summary.driver} ({SIMULATED})" if summary.simulated else summary.driver
         ordered = sorted(summary.outcomes.items(), key=lambda item: -item[1])
-        table.add_row(summary.name, driver, f"{summary.done}/{summary.budget}", counts_text(ordered))
+        if summary.replays_alone:
+            none = "nothing yet" if summary.running else "no batch call"
+            table.add_row(summary.name, driver, str(summary.done), counts_text(ordered, none))
+        else:
+            table.add_row(summary.name, driver, f"{summary.done}/{summary.budget}", counts_text(ordered))
     return table
 
 

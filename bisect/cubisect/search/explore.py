@@ -14,7 +14,7 @@ from cubisect.search.recorder import Recorder
 from cubisect.search.reported import reported_points
 from cubisect.search.samplers import SAMPLERS, make_sampler
 from cubisect.space import Point, Space
-from cubisect.store import Campaign, NewCampaign, Store
+from cubisect.store import REPLAYS, Campaign, NewCampaign, Store
 from cubisect.trial import derive_seed
 
 
@@ -65,9 +65,12 @@ def resume_campaign(store: Store, name: str, *, budget: int | None = None) -> Ca
     """Return a recorded campaign, its budget extended where one is given.
 
     Raises:
-        InputError: there is no such campaign, or the budget is smaller than what is already recorded.
+        InputError: there is no such campaign, it holds replays alone, or the budget is smaller than what is already
+            recorded.
     """
     campaign = store.campaign(name)
+    if campaign.sampler == REPLAYS:
+        raise InputError(f"campaign {name} holds replays and searches for nothing; type `bisect replay {name}/1`")
     if budget is not None and budget != campaign.budget:
         check_budget(budget)
         campaign = store.extend_budget(campaign, budget)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from cubisect.search.machine import Machine, engine_for, resolve
 from cubisect.search.recorder import Recorder, run_plans
 from cubisect.space import Space
-from cubisect.store import Campaign, NewCampaign, Plan, Store, TrialRecord
+from cubisect.store import REPLAYS, Campaign, NewCampaign, Plan, Store, TrialRecord
 from cubisect.trial import Method, Purpose, TrialSpec, derive_seed
 
 
@@ -78,16 +78,18 @@ def _campaign(store: Store, request: Replay, machine: Machine, on_note: Callable
     resolved = resolve(request.driver, machine)
     if resolved.note:
         on_note(resolved.note)
-    return store.create_campaign(
+    made = store.create_campaign(
         NewCampaign(
             name=f"replay-{datetime.now(UTC):%Y%m%d-%H%M%S-%f}",
             driver=resolved.name,
             simulated=resolved.simulated,
             seed=request.spec.seed,
             space=replace(Space.default(), base=request.spec.point),
-            sampler="none",
+            sampler=REPLAYS,
             budget=1,
             settings={},
             environment=resolved.environment,
         )
     )
+    on_note(f"recorded as campaign {made.name}: `bisect trials {made.name}`")
+    return made

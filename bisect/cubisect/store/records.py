@@ -11,6 +11,9 @@ from cubisect.space import Space
 from cubisect.store import codec
 from cubisect.trial import Origin, Purpose, TrialSpec
 
+REPLAYS = "none"
+"""The sampler of a campaign that holds replays alone: nothing is searched for, and what ran is its budget."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class NewCampaign:
@@ -37,7 +40,10 @@ class Campaign(NewCampaign):
 
 @dataclass(frozen=True, kw_only=True)
 class CampaignSummary:
-    """A campaign in a list: its budget, how many trials count against it, how they ended, and how many run now."""
+    """A campaign in a list: its budget, how many trials count against it, how they ended, and how many run now.
+
+    One of replays alone counts its replays, which are all its budget.
+    """
 
     name: str
     driver: str
@@ -48,6 +54,11 @@ class CampaignSummary:
     running: int
     outcomes: Mapping[Outcome, int]
     created_at: datetime
+
+    @property
+    def replays_alone(self) -> bool:
+        """Whether it holds what `bisect replay` ran of a batch that belongs to no campaign."""
+        return self.sampler == REPLAYS
 
 
 @dataclass(frozen=True, kw_only=True)

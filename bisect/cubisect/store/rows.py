@@ -31,7 +31,7 @@ from cubisect.outcome import Outcome
 from cubisect.space import Point, Space
 from cubisect.store import codec
 from cubisect.store.models import BatchRow, CampaignRow, EnvironmentRow, TrialRow
-from cubisect.store.records import Campaign, CampaignSummary, Plan, Result, TrialRecord
+from cubisect.store.records import REPLAYS, Campaign, CampaignSummary, Plan, Result, TrialRecord
 from cubisect.trial import BUDGETED, Method, Origin, Purpose, TrialSpec
 
 RUNNING, DONE, LOST = "running", "done", "lost"
@@ -139,10 +139,14 @@ def counts(purpose: str, method: str) -> bool:
 
 
 def counted() -> Sequence[ColumnElement[bool]]:
-    """Return the conditions under which `counts` is true of a row."""
+    """Return the conditions under which `counts` is true of a row, or it is a replay in a campaign of replays alone."""
+    replays = select(CAMPAIGNS.c.id).where(CAMPAIGNS.c.sampler == REPLAYS)
     return (
-        TRIALS.c.purpose.in_(sorted(BUDGETED)),
         TRIALS.c.method == str(Method.BATCH),
+        or_(
+            TRIALS.c.purpose.in_(sorted(BUDGETED)),
+            (TRIALS.c.purpose == str(Purpose.REPLAY)) & TRIALS.c.campaign_id.in_(replays),
+        ),
     )
 
 
@@ -215,9 +219,10 @@ def campaign_of(row: Mapping[str, Any], environment: Mapping[str, Any]) -> Campa
 def summary_of(row: Mapping[str, Any], outcomes: Mapping[Outcome, int], running: int) -> CampaignSummary:
     """Return the summary of a campaign's row, with its trials counted by outcome."""
     done = sum(count for outcome, count in outcomes.items() if outcome is not Outcome.INCONCLUSIVE)
+    budget = max(done, 1) if row["sampler"] == REPLAYS else row["budget"]
     return CampaignSummary(
         name=row["name"], driver=row["driver"], simulated=row["simulated"], sampler=row["sampler"],
-        budget=row["budget"], done=done, running=running, outcomes=outcomes, created_at=row["created_at"],
+        budget=budget, done=done, running=running, outcomes=outcomes, created_at=row["created_at"],
     )  # fmt: skip
 
 

@@ -24,7 +24,7 @@ from cubisect.store.database import open_engine, reading, telling_trouble, wait_
 from cubisect.store.interrupts import uninterrupted
 from cubisect.store.models import CalibrationRow
 from cubisect.store.owner import is_gone, this_process
-from cubisect.store.records import Campaign, CampaignSummary, NewCampaign, Plan, Result, TrialRecord
+from cubisect.store.records import REPLAYS, Campaign, CampaignSummary, NewCampaign, Plan, Result, TrialRecord
 from cubisect.store.rows import CAMPAIGNS, DONE, ENVIRONMENTS, LOST, RUNNING, TRIALS
 from cubisect.trial import Purpose
 
@@ -113,13 +113,14 @@ class Store:
             ) from error
 
     def campaign(self, name: str | None = None) -> Campaign:
-        """Return a campaign by name, the latest when no name is given.
+        """Return a campaign by name; when no name is given the latest, of replays alone only where there is no other.
 
         Raises:
             InputError: there is no such campaign.
         """
         query = select(CAMPAIGNS, ENVIRONMENTS.c.fingerprint).join(ENVIRONMENTS)
-        query = query.where(CAMPAIGNS.c.name == name) if name else query.order_by(CAMPAIGNS.c.id.desc()).limit(1)
+        latest = CAMPAIGNS.c.sampler == REPLAYS, CAMPAIGNS.c.id.desc()
+        query = query.where(CAMPAIGNS.c.name == name) if name else query.order_by(*latest).limit(1)
         with self._read() as connection:
             found = rows.found_by(connection, query)
             if not found:
@@ -323,7 +324,8 @@ class Store:
             if not found:
                 last = select(CAMPAIGNS.c.next_number - 1).where(CAMPAIGNS.c.id == campaign.id)
                 count = connection.execute(last).scalar_one()
-                raise InputError(f"trial {digits}: campaign {campaign.name} has trials 1 to {count}")
+                of_another = "" if name else f"; write CAMPAIGN/{digits} for another's, see `bisect campaigns`"
+                raise InputError(f"trial {digits}: {_latest(name)} {campaign.name} has {_numbers(count)}{of_another}")
             return found[0]
 
     def trials(
@@ -420,6 +422,14 @@ def _elsewhere(connection: Connection, campaign: Campaign, result: Result) -> in
 def _give_back(connection: Connection, campaign: Campaign, count: int) -> None:
     """Return `count` trials to the budget of a campaign."""
     connection.execute(rows.GIVE_BUDGET_BACK, {"campaign": campaign.id, "count": count})
+
+
+def _latest(name: str) -> str:
+    return "campaign" if name else "the latest campaign"
+
+
+def _numbers(count: int) -> str:
+    return f"trials 1 to {count}" if count else "no trial yet"
 
 
 def _unknown_campaign(name: str | None, names: Sequence[str]) -> str:
