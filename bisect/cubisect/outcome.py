@@ -360,11 +360,12 @@ class Signature:
 
     @property
     def title(self) -> str:
-        """One line for people: ``segfault in submit at libcuda.so.1+0x1b2c3``."""
+        """One line for people: ``segfault in submit at libcuda.so.1+0x1b2c3``; without a phase once all are done."""
         error = "" if self.cuda_error is None else f" {self.cuda_error}"
         detail = f", {self.detail}" if self.detail else ""
         at = f" at {self.frames[0]}" if self.frames else ""
-        return f"{self.outcome}{error} in {self.phase.label}{detail}{at}"
+        where = "" if self.phase is Phase.DONE else f" in {self.phase.label}"
+        return f"{self.outcome}{error}{where}{detail}{at}"
 
     @property
     def key(self) -> str:

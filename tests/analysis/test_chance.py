@@ -41,6 +41,7 @@ def test_too_few_repeats_are_undecided() -> None:
     found = chance(repeated(FLAKY, groups=3).frame())
     assert found.source is Source.UNDECIDED
     assert "5 are needed" in found.answer
+    assert "undecided" not in found.answer  # the finding says so already
 
 
 def test_being_chosen_for_failing_does_not_bias_the_split() -> None:

@@ -31,6 +31,7 @@ def test_a_tighter_bound_says_what_it_costs() -> None:
     found = safe_envelope(explore(NOTHING, trials=100), bound=0.01)
     assert found.upper > found.bound
     assert found.more_trials == 199
+    assert "Of 100 trials there that did not choose it, 0 failed" in found.answer
     assert "199 more trials" in found.answer
 
 

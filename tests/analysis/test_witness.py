@@ -56,6 +56,7 @@ def test_no_fresh_trials_are_undecided_and_say_what_to_spend() -> None:
     verdict = witness_verdict(())
     assert verdict.finding is Finding.UNDECIDED
     assert "spend 36" in verdict.answer
+    assert "undecided" not in verdict.answer  # the finding says so already
 
 
 def test_pairs_differ_on_one_axis_upwards_and_stay_within_space_and_budget() -> None:

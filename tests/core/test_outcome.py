@@ -236,6 +236,14 @@ def test_hangs_and_crashes_say_what_kind_they_are() -> None:
     assert titles == ["hang in submit, polling", "crash in submit, SIGABRT"]
 
 
+def test_what_the_last_check_found_is_in_no_phase() -> None:
+    evidence = told(mismatched_bytes=1, mismatched_descriptors=1, mismatched_runs=((3, 1),))
+    signature = signature_of(evidence, classify(evidence))
+    assert signature is not None
+    assert signature.title == "corrupt"
+    assert signature.key != replace(signature, phase=Phase.VERIFY).key
+
+
 def test_signal_names() -> None:
     assert [signal_name(number) for number in (11, 6, 99)] == ["SIGSEGV", "SIGABRT", "signal 99"]
 

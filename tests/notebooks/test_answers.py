@@ -11,7 +11,11 @@ from nbclient import NotebookClient
 from cubisect.cli import run
 
 ROOT = Path(__file__).resolve().parents[2]
-COMMANDS = re.findall(r"^    bisect ((?:analyze|compare|trials|campaigns|show) .+)$", (ROOT / "docs" / "answers.md").read_text(encoding="utf-8"), re.MULTILINE)
+COMMANDS = re.findall(
+    r"^    bisect ((?:analyze|compare|trials|campaigns|show) .+)$",
+    (ROOT / "docs" / "answers.md").read_text(encoding="utf-8"),
+    re.MULTILINE,
+)
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 
@@ -32,12 +36,17 @@ def test_command_of_the_page_runs(command: str) -> None:
     assert run(command.split()) == 0
 
 
+def printed(notebook: nbformat.NotebookNode) -> str:
+    """Return what the cells printed, in however many pieces it came."""
+    return "".join(o.text for c in notebook.cells for o in c.get("outputs", []) if o.output_type == "stream")
+
+
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_notebook_says_again_what_it_said(path: Path, copy: Path) -> None:
     notebook = nbformat.read(path, as_version=4)
-    before = [o.text for c in notebook.cells for o in c.get("outputs", []) if o.output_type == "stream"]
+    before = printed(notebook)
     NotebookClient(
         notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(copy / "notebooks")}}
     ).execute()
-    assert before == [o.text for c in notebook.cells for o in c.get("outputs", []) if o.output_type == "stream"]
-    assert "h200-busy-boundary" in "".join(before)
+    assert before == printed(notebook)
+    assert "h200-busy-boundary" in before

@@ -151,6 +151,6 @@ def _monotone(thresholds: Sequence[ThresholdAnswer], witness: WitnessVerdict) ->
     best = thresholds[0].best
     implied = thresholds[0].finding is Finding.YES and best is not None and best.side == "above"
     if witness.finding is Finding.UNDECIDED and implied and best is not None and best.quantity in RISING:
-        sentence = f"Yes, as far as one threshold in {best.quantity} explains every trial; {witness.answer}"
+        sentence = f"Yes, as far as one threshold in {best.quantity} explains every trial. {witness.answer}"
         return Answer(question=question, finding=Finding.YES, sentence=sentence)
     return Answer(question=question, finding=witness.finding, sentence=witness.answer)

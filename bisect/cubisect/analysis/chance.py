@@ -61,7 +61,7 @@ class Chance(Result):
         batches = f"{self.batch.failures} of {plural(self.batch.trials, 'resample')}"
         if self.source is Source.UNDECIDED:
             return (
-                f"Chance of run and batch: undecided: {runs} and {batches}, on {plural(self.groups, 'trial')} with "
+                f"Run and batch cannot be told apart yet: {runs} and {batches}, on {plural(self.groups, 'trial')} with "
                 f"both; {MIN_GROUPS} are needed."
             )
         if self.source is Source.NONE or self.batch_share is None or self.interval is None:

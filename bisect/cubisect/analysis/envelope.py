@@ -55,16 +55,16 @@ class Envelope(Result):
     def answer(self) -> str:
         """The box, its bound, and what a tighter one costs."""
         if not self.trials:
-            return f"Safe envelope: undecided: no explored trial to judge; spend {self.more_trials}."
-        sure = f"at most {percent(self.upper)} at {percent(self.confidence)} confidence"
+            return f"No explored trial tells what is safe; spend {self.more_trials}."
         head = (
-            f"Safe envelope: {self.text} ({percent(self.share)} of the explored trials): {self.failures} of "
-            f"{plural(self.trials, 'trial')} failed, {sure}"
+            f"Safest: {self.text} ({percent(self.share)} of the explored trials). Of {plural(self.trials, 'trial')} "
+            f"there that did not choose it, {self.failures} failed: a rate of at most {percent(self.upper)} "
+            f"({percent(self.confidence)} confidence)"
         )
         if self.upper <= self.bound:
             return f"{head}; that is below {percent(self.bound)}."
         if self.more_trials is None:
-            return f"{head}; {percent(self.bound)} is out of reach."
+            return f"{head}; {percent(self.bound)} or less is out of reach."
         return f"{head}; {plural(self.more_trials, 'more trial')} without a failure would show {percent(self.bound)}."
 
 

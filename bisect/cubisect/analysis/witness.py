@@ -171,11 +171,12 @@ class WitnessVerdict(Result):
     def answer(self) -> str:
         """The verdict with its strongest pair."""
         if not self.strata:
-            return f"Monotone? undecided: no fresh trials; spend {SUGGESTED_BUDGET} (`bisect analyze --test N`)."
+            spend = f"spend {SUGGESTED_BUDGET} (`bisect analyze --test N`)"
+            return f"Whether more is always worse needs fresh trials: {spend}."
         kind = min(self.p_values, key=lambda k: self.p_values[k])
         p = f"corrected p = {self.p_values[kind]:.2g}, {plural(self.trials, 'fresh trial')}"
         if self.finding is not Finding.NO:
-            return f"Monotone? undecided: the fresh trials do not speak against it ({p})."
+            return f"That more is always worse is not refuted ({p})."
         s = max((s for s in self.strata if s.kind == kind), key=_fall)
         low, high = amount(s.axis, s.low_value), amount(s.axis, s.high_value)
         return (
