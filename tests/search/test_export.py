@@ -56,7 +56,7 @@ def quiet() -> None:
 def test_optuna_opens_the_export_and_goes_on_from_it(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "study"
     target = str(path) if kind == "journal" else f"sqlite:///{path}"
-    assert export_study(RECORDS, SPACE, "c", target) == 4
+    assert export_study(RECORDS, SPACE, "c", target, about={"simulated": True}) == 4
     storage = JournalStorage(JournalFileBackend(str(path))) if kind == "journal" else target
     study = optuna.load_study(study_name="c", storage=storage, sampler=BoundarySampler(SPACE))
     first, second, third, last = study.trials
@@ -65,6 +65,7 @@ def test_optuna_opens_the_export_and_goes_on_from_it(tmp_path: Path, kind: str) 
     assert SPACE.point(first.params) == RECORDS[1].spec.point
     assert second.value == 0.0
     assert plan_of(third).parent == 0
+    assert study.user_attrs == {"simulated": True}
     assert last.state is TrialState.FAIL
     assert study.best_trial.user_attrs["outcome"] == "error"
     assert SPACE.contains(SPACE.point(study.ask(distributions(SPACE)).params))
@@ -75,6 +76,21 @@ def test_a_second_export_under_the_same_name_is_refused(tmp_path: Path) -> None:
     export_study(RECORDS, SPACE, "c", target)
     with pytest.raises(InputError, match="already holds a study 'c'"):
         export_study(RECORDS, SPACE, "c", target)
+
+
+def test_a_file_that_is_no_journal_stays(tmp_path: Path) -> None:
+    path = tmp_path / "notes"
+    path.write_text("mine")
+    with pytest.raises(InputError, match="is there already and no Optuna journal"):
+        export_study(RECORDS, SPACE, "c", str(path))
+    assert path.read_text() == "mine"
+
+
+def test_two_campaigns_share_a_journal(tmp_path: Path) -> None:
+    target = str(tmp_path / "study")
+    for name in ("c", "d"):
+        export_study(RECORDS, SPACE, name, target)
+    assert optuna.get_all_study_names(JournalStorage(JournalFileBackend(target))) == ["c", "d"]
 
 
 def test_a_target_that_is_no_storage_is_refused() -> None:

@@ -82,6 +82,13 @@ COMMANDS = (
         "Write a page (HTML, self-contained) or a text (Markdown) to attach to a bug report.",
         "REPORT_EPILOG",
     ),
+    LazyCommand(
+        "Hand over",
+        "export",
+        "export",
+        "Write a campaign for other programs: a table of its trials, an Optuna study, or a database of its own.",
+        "EPILOG",
+    ),
     LazyCommand("Set up", "doctor", "doctor", "Say what this machine can and cannot do, and why."),
     LazyCommand("Set up", "replay", "presets", "List the real transfers that --preset knows."),
 )

@@ -1,6 +1,5 @@
 """`bisect campaigns`, `trials` and `show`: what is recorded."""
 
-import csv
 import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
@@ -55,10 +54,9 @@ def trials(
     store = open_store(db)
     chosen = store.campaign(campaign)
     if as_csv:
-        frame = store.frame(chosen)
-        writer = csv.writer(sys.stdout)
-        writer.writerow(frame.columns)
-        writer.writerows(frame.itertuples(index=False))
+        from cubisect.store.export import trial_table  # noqa: PLC0415  (pandas, which the list can do without)
+
+        trial_table(store, chosen).to_csv(sys.stdout, index=False)
         return
     records = store.trials(
         chosen, outcomes=_parse(outcome, Outcome), purposes=_parse(purpose, Purpose), limit=limit, newest_first=True

@@ -1,7 +1,10 @@
 """A recorded campaign as an Optuna study, so that optuna-dashboard opens it and an Optuna user goes on from it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 import optuna
 from optuna.storages import BaseStorage, JournalStorage, RDBStorage
@@ -20,17 +23,28 @@ ORIGIN_UNKNOWN = Origin.ENQUEUED
 """A recorded trial without an origin was asked for by a person."""
 
 
-def export_study(records: Sequence[TrialRecord], space: Space, name: str, target: str) -> int:
+def export_study(
+    records: Sequence[TrialRecord],
+    space: Space,
+    name: str,
+    target: str,
+    *,
+    about: Mapping[str, Any] = MappingProxyType({}),
+) -> int:
     """Write the campaign's search trials as a study called `name`; return how many.
 
     Parameters are the coordinates that the samplers work with (log2 on log axes); values, outcome, signature and
-    reason are user attributes; the objective is the severity of the outcome. `target` is a database URL
+    reason are user attributes; the objective is the severity of the outcome. `about` are attributes of the study.
+    `target` is a database URL
     (``sqlite:///study.db``) or the path of an Optuna journal, which is several times as fast.
 
     Raises:
         InputError: the target cannot be opened, or holds a study of this name.
     """
+    optuna.logging.set_verbosity(optuna.logging.WARNING)  # it announces every study on stderr
     study = _new_study(name, target)
+    for key, value in about.items():
+        study.set_user_attr(key, value)
     numbers: dict[int, int] = {}  # of the campaign's trials to those of the study
     ended = [r for r in records if r.purpose in BUDGETED and r.outcome is not None]
     for record in sorted(ended, key=lambda r: (r.finished or 0, r.number)):
@@ -71,6 +85,8 @@ def _new_study(name: str, target: str) -> optuna.Study:
         return optuna.create_study(study_name=name, storage=storage, direction=StudyDirection.MAXIMIZE)
     except optuna.exceptions.DuplicatedStudyError as error:
         raise InputError(f"{target} already holds a study {name!r}; give another file") from error
+    except InputError:
+        raise
     except Exception as error:
         raise InputError(
             f"{target}: cannot be written as an Optuna storage ({error}); give a path or sqlite:///FILE.db"
@@ -78,4 +94,10 @@ def _new_study(name: str, target: str) -> optuna.Study:
 
 
 def _storage(target: str) -> BaseStorage:
-    return RDBStorage(target) if "://" in target else JournalStorage(JournalFileBackend(target))
+    if "://" in target:
+        return RDBStorage(target)
+    if Path(target).exists():
+        with Path(target).open("rb") as file:
+            if file.read(1) not in {b"", b"{"}:  # the journal would be written at its end
+                raise InputError(f"{target}: is there already and no Optuna journal; name a new file")
+    return JournalStorage(JournalFileBackend(target))

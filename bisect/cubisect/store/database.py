@@ -38,7 +38,7 @@ def open_engine(url: str, *, create: bool) -> Engine:
         StoreError: the database cannot be reached, is foreign, is newer than this program, or does not exist.
     """
     parsed = parse_url(url)
-    shown = _shown(parsed)
+    shown = shown_url(parsed)
     if parsed.drivername == "sqlite":
         _check_file(Path(parsed.database or ""), create=create)
     engine = _engine(parsed)
@@ -174,6 +174,24 @@ def _bring_up_to_date(engine: Engine, shown: str, *, create: bool) -> None:
     upgrade.migrate(engine)
 
 
+def is_ours(url: str) -> bool:
+    """Tell whether a URL names a database that holds campaigns, of whatever revision; nothing is changed there."""
+    try:
+        parsed = parse_url(url)
+    except StoreError:
+        return False
+    if parsed.get_backend_name() == "sqlite" and not Path(parsed.database or "").exists():
+        return False
+    engine = _engine(parsed)
+    try:
+        with engine.connect() as connection:
+            return inspect(connection).has_table("campaigns")
+    except DBAPIError:
+        return False
+    finally:
+        engine.dispose()
+
+
 def revision_of(connection: Connection) -> str | None:
     """Return the revision of a database's schema."""
     return connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
@@ -187,7 +205,8 @@ def telling_trouble(engine: Engine, doing: str) -> Iterator[None]:
     except IntegrityError:
         raise
     except DBAPIError as error:
-        raise StoreError(f"{_shown(engine.url)}: cannot be {doing}: {_first_line(error)}; {_advice(error)}") from error
+        where = shown_url(engine.url)
+        raise StoreError(f"{where}: cannot be {doing}: {_first_line(error)}; {_advice(error)}") from error
 
 
 _ADVICE = (
@@ -209,9 +228,17 @@ def _advice(error: DBAPIError) -> str:
     return f"{first}, then `bisect explore --resume NAME` goes on: what is recorded is kept"
 
 
-def _shown(url: URL) -> str:
+def shown_url(url: URL) -> str:
     """Return how a database is called in a message: its file, or its address without the password."""
     return str(url.database) if url.drivername == "sqlite" else url.render_as_string(hide_password=True)
+
+
+def without_password(target: str) -> str:
+    """Return a path or URL as it may be shown."""
+    try:
+        return make_url(target).render_as_string(hide_password=True) if "://" in target else target
+    except ArgumentError:
+        return target
 
 
 def _first_line(error: DBAPIError) -> str:

@@ -1,21 +1,27 @@
 """Handing records on: one campaign into another database, and the trials of a campaign as a table."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import inspect, select
 from sqlalchemy.orm import Session
 
-from cubisect.errors import InputError
-from cubisect.store.database import open_engine
+from cubisect.errors import InputError, StoreError
+from cubisect.store.database import open_engine, shown_url
 from cubisect.store.models import BatchRow, CampaignRow, EnvironmentRow, TrialRow
 from cubisect.store.records import Campaign
-from cubisect.store.store import Store
+from cubisect.store.store import LEAD, Store
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _FOLDERS = re.compile(r"(?<![\w.])/(?:[^\s\"':,()/]+/)+")
 """The folders of an absolute path; the file's name stays, for it says which code was running."""
+
+DIGITS = 12
+"""So much of an environment's digest tells it from others."""
 
 
 def copy_campaign(store: Store, campaign: Campaign, url: str) -> int:
@@ -25,16 +31,23 @@ def copy_campaign(store: Store, campaign: Campaign, url: str) -> int:
 
     Raises:
         InputError: the other database has a campaign of this name.
+        StoreError: it cannot be opened.
     """
-    target = open_engine(url, create=True)
+    try:
+        target = open_engine(url, create=True)
+    except StoreError as error:  # which speaks of the option that names a database elsewhere
+        raise StoreError(str(error).replace("--db", "-o")) from error
+    there = shown_url(target.url)
     with Session(store.engine) as source, Session(target.execution_options(writes=True)) as sink, sink.begin():
         row = source.get_one(CampaignRow, campaign.id)
         if sink.scalars(select(CampaignRow).where(CampaignRow.name == row.name)).first() is not None:
-            raise InputError(f"{url} has a campaign {row.name!r} already; copy it into another database")
+            raise InputError(f"{there} has a campaign {row.name!r} already; copy it into another database")
         trials = source.scalars(select(TrialRow).where(TrialRow.campaign_id == row.id).order_by(TrialRow.number)).all()
         elsewhere = {trial.environment_id for trial in trials if trial.environment_id is not None}
         environments = {id_: _copied_environment(source, sink, id_) for id_ in {row.environment_id, *elsewhere}}
-        copied = CampaignRow(**{**_values(row, without={"id"}), "environment_id": environments[row.environment_id]})
+        settings = {name: value for name, value in row.settings.items() if name != LEAD}
+        values = {**_values(row, without={"id"}), "settings": settings}
+        copied = CampaignRow(**{**values, "environment_id": environments[row.environment_id]})
         sink.add(copied)
         sink.flush()
         for digest in {trial.batch_digest for trial in trials if trial.batch_digest is not None}:
@@ -62,18 +75,62 @@ def _copied_environment(source: Session, sink: Session, id_: int) -> int:
     return row.id
 
 
-def export_parquet(store: Store, campaign: Campaign, path: Path) -> None:
-    """Write every finished trial as a row of a Parquet file (extra `parquet`).
+def trial_table(store: Store, campaign: Campaign) -> "pd.DataFrame":
+    """Return `Store.frame` with what tells its rows from those of other campaigns, and measured from simulated.
+
+    `environment` is short for the fingerprint of where a trial ran; equal ones are equal in every database.
+    """
+    import pandas as pd  # noqa: PLC0415  (which most commands can do without)
+
+    frame = store.frame(campaign)
+    where = store.columns(campaign, ["number", "environment_id"]).set_index("number")["environment_id"]
+    with Session(store.engine) as session:
+        own = session.get_one(CampaignRow, campaign.id).environment_id
+        ids = {own, *map(int, where.dropna().unique())}
+        digests = {id_: session.get_one(EnvironmentRow, id_).digest[:DIGITS] for id_ in ids}
+    about: dict[str, Any] = {
+        "campaign": campaign.name,
+        "driver": campaign.driver,
+        "simulated": campaign.simulated,
+        "environment": frame["number"].map(where).fillna(own).map(digests),
+    }
+    return pd.concat([frame.assign(**about)[list(about)], frame], axis=1)
+
+
+def write_csv(store: Store, campaign: Campaign, path: Path) -> int:
+    """Write every finished trial as a line of a CSV file, and return how many; what is not known is empty.
 
     Raises:
-        InputError: pyarrow is not installed, or the file cannot be written.
+        InputError: the file is there already, or cannot be written.
+    """
+    return _written(trial_table(store, campaign), path, lambda table, file: table.to_csv(file, index=False))
+
+
+def write_parquet(store: Store, campaign: Campaign, path: Path) -> int:
+    """Write every finished trial as a row of a Parquet file (extra `parquet`), and return how many.
+
+    Raises:
+        InputError: pyarrow is not installed, the file is there already, or it cannot be written.
     """
     try:
-        store.frame(campaign).to_parquet(path, index=False)
+        return _written(trial_table(store, campaign), path, lambda table, file: table.to_parquet(file, index=False))
     except ImportError as error:
-        raise InputError("Parquet needs pyarrow; type pip install 'cubisect[parquet]', or use --csv") from error
+        raise InputError("Parquet needs pyarrow; type pip install 'cubisect[parquet]', or export to CSV") from error
+
+
+def _written(table: "pd.DataFrame", path: Path, write: "Callable[[pd.DataFrame, Path], None]") -> int:
+    """Write a file that appears when it is complete."""
+    if path.exists():
+        raise InputError(f"-o {path}: is there already; name a new file, or remove it")
+    part = path.with_name(f"{path.name}.part")
+    try:
+        write(table, part)
+        part.rename(path)
     except OSError as error:
-        raise InputError(f"{path}: {error.strerror}; name a file in a folder that exists") from error
+        raise InputError(f"-o {path}: {error.strerror or error}; name a file in a folder that exists") from error
+    finally:
+        part.unlink(missing_ok=True)
+    return len(table)
 
 
 def without_folders(data: Any) -> Any:
