@@ -28,7 +28,7 @@ import optuna
 from search_goals import goals_table
 from search_judge import columns_of, failing, score, truths
 from search_models import MODELS, Model
-from search_report import compact, draw, summary, table
+from search_report import changes, compact, draw, summary, table
 
 import cubisect.search
 from cubisect.outcome import Outcome
@@ -230,6 +230,7 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--minutes", type=float, default=float("inf"), help="start no further run after this time")
     parser.add_argument("--ablation", action="store_true", help=f"leave parts out: {', '.join(ABLATIONS)}")
     parser.add_argument("--json", type=Path, help="where results are kept, and looked for before anything is run")
+    parser.add_argument("--against", type=Path, help="results that F1 is compared with, run by run: say, of no batches")
     parser.add_argument("--picture", type=Path)
     parser.add_argument("--shares", action="store_true", help="print the models' shares of the space, and stop")
     parser.add_argument("--time", default="", help="print ask + tell at these numbers of trials, and stop")
@@ -321,6 +322,11 @@ def main() -> None:
         print(summary(records, budget))
     if {200, 500} <= set(budgets) and {"boundary", "sobol"} <= {r["sampler"] for r in records}:
         print(compact(records), goals_table(records), sep="\n\n")
+    whole = (
+        [r for r in records if r["sampler"] == "boundary:all"] if options.ablation else known_records(options.against)
+    )
+    if whole:
+        print(changes(records, whole, budgets[-1]))
     if options.picture and records:
         draw(records, options.picture)
 

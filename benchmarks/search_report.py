@@ -81,6 +81,40 @@ def compact(records: Sequence[Record], sampler: str = "boundary", other: str = "
     return "\n".join(lines)
 
 
+def below_sobol(records: Sequence[Record], sampler: str, budget: int) -> tuple[list[str], int]:
+    """Return the model of every run that is worse than Sobol's with the same seed by more than `SMALL_LOSS`, and of
+    how many pairs of runs.
+    """
+    pairs = paired(
+        [r for r in records if r["sampler"] == sampler and r["budget"] == budget],
+        [r for r in records if r["sampler"] == "sobol" and r["budget"] == budget],
+    )
+    return [mine["model"] for mine, other in pairs if mine["f1"] < other["f1"] - SMALL_LOSS], len(pairs)
+
+
+def paired(records: Sequence[Record], others: Sequence[Record]) -> list[tuple[Record, Record]]:
+    """Return pairs of runs of the same model with the same seed and as many trials."""
+    known = {(r["model"], r["seed"], r["budget"]): r for r in others}
+    mine = [(r, known.get((r["model"], r["seed"], r["budget"]))) for r in records]
+    return [(r, other) for r, other in mine if other is not None]
+
+
+def changes(records: Sequence[Record], whole: Sequence[Record], budget: int) -> str:
+    """Return a table in Markdown: by how much F1 differs from that of `whole`, a row per sampler."""
+    lines = ["| | pairs of runs | F1 | most on |", "|---|---|---|---|"]
+    failing = [r for r in records if r["budget"] == budget and r["model"] != NOTHING_FAILS]
+    for sampler in samplers_of(failing):
+        pairs = paired([r for r in failing if r["sampler"] == sampler], whole)
+        gains = [(r["model"], r["f1"] - other["f1"]) for r, other in pairs]
+        if pairs and any(r is not other for r, other in pairs):
+            mean, error = mean_error([gain for _, gain in gains])
+            by_model = {m: float(np.mean([g for n, g in gains if n == m])) for m in dict.fromkeys(m for m, _ in gains)}
+            worst = sorted(by_model, key=by_model.__getitem__)[:2]
+            most = ", ".join(f"{m} {by_model[m]:+.2f}" for m in worst if by_model[m] < -SMALL_LOSS) or "–"
+            lines.append(f"| {sampler} | {len(pairs)} | {mean:+.3f} ± {error:.3f} | {most} |")
+    return "\n".join(lines)
+
+
 def digits(metric: str) -> int:
     """Return how many decimals of a metric are worth showing."""
     return 4 if metric == "brier" else 3
@@ -96,19 +130,19 @@ def _cell(metric: str, found: Sequence[float]) -> str:
 
 def summary(records: Sequence[Record], budget: int) -> str:
     """Return what the tables do not show: runs in which a sampler lost to Sobol, and faults that were not found."""
-    sobol = {(r["model"], r["seed"]): r for r in records if r["sampler"] == "sobol" and r["budget"] == budget}
+    sobol = [r for r in records if r["sampler"] == "sobol" and r["budget"] == budget]
     lines = []
     for sampler in samplers_of(records):
         mine = [r for r in records if r["sampler"] == sampler and r["budget"] == budget]
-        pairs = [(r, sobol[r["model"], r["seed"]]) for r in mine if (r["model"], r["seed"]) in sobol]
+        pairs = paired(mine, sobol)
         if not pairs or sampler == "sobol":
             continue
         gain, error = mean_error([r["f1"] - s["f1"] for r, s in pairs])
-        lost = sum(r["f1"] < s["f1"] - SMALL_LOSS for r, s in pairs)
+        lost, _ = below_sobol(records, sampler, budget)
         near, near_sobol = (np.mean([pair[side]["near_boundary"] for pair in pairs]) for side in (0, 1))
         lines.append(
             f"{sampler} at {budget}: F1 {gain:+.3f} ± {error:.3f} against Sobol over {len(pairs)} pairs of runs, below "
-            f"it by more than {SMALL_LOSS} in {lost}; {near:.0f} trials near a boundary, Sobol {near_sobol:.0f}; "
+            f"it by more than {SMALL_LOSS} in {len(lost)}; {near:.0f} trials near a boundary, Sobol {near_sobol:.0f}; "
             f"all faults found in {sum(r['faults_found'] >= r['faults'] for r in mine)} of {len(mine)} runs"
         )
     return "\n".join(lines)
