@@ -322,9 +322,7 @@ def main() -> None:
         print(summary(records, budget))
     if {200, 500} <= set(budgets) and {"boundary", "sobol"} <= {r["sampler"] for r in records}:
         print(compact(records), goals_table(records), sep="\n\n")
-    whole = (
-        [r for r in records if r["sampler"] == "boundary:all"] if options.ablation else known_records(options.against)
-    )
+    whole = known_records(options.against) or [r for r in records if r["sampler"] == "boundary:all"]
     if whole:
         print(changes(records, whole, budgets[-1]))
     if options.picture and records:

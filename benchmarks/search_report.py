@@ -82,8 +82,9 @@ def compact(records: Sequence[Record], sampler: str = "boundary", other: str = "
 
 
 def below_sobol(records: Sequence[Record], sampler: str, budget: int) -> tuple[list[str], int]:
-    """Return the model of every run that is worse than Sobol's with the same seed by more than `SMALL_LOSS`, and of
-    how many pairs of runs.
+    """Return the model of every run that is worse than Sobol's with the same seed, and the number of pairs of runs.
+
+    Worse is by more than `SMALL_LOSS`.
     """
     pairs = paired(
         [r for r in records if r["sampler"] == sampler and r["budget"] == budget],
