@@ -91,6 +91,13 @@ def test_nothing_but_failures_is_no_error() -> None:
     assert found.rates.overall.failures == 60
 
 
+def test_limits_say_when_environments_were_mixed() -> None:
+    frame = explore(LIMIT, trials=20)
+    for count, told in ((1, False), (3, True)):
+        frame.attrs["environments"] = count
+        assert ("ran in 3 environments" in limits_of(frame).answer) is told
+
+
 def test_limits_name_what_was_held_and_what_was_left_out() -> None:
     frame = simulate(LIMIT, trials=100)
     frame.loc[5, "outcome"] = "inconclusive"

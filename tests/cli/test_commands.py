@@ -8,7 +8,11 @@ import pytest
 
 from cubisect.cli import run
 from cubisect.errors import ExitCode
-from cubisect.store import Store
+from cubisect.outcome import Outcome, classify
+from cubisect.store import Plan, Result, Store
+from cubisect.trial import Origin, Purpose, TrialSpec
+from support.campaigns import new_campaign
+from support.inprocess import enacted
 
 
 @pytest.fixture(scope="module")
@@ -115,6 +119,29 @@ def test_replays_of_no_campaign_are_listed_by_themselves(tmp_path: Path, capsys:
     assert run(["explore", "--resume", name, "--db", database]) == ExitCode.BAD_INPUT
     assert f"bisect replay {name}/1" in capsys.readouterr().err
     assert alone != f"{name}/1"
+
+
+def test_a_trial_that_ran_elsewhere_says_in_what_its_environment_differs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    database = str(tmp_path / "t.sqlite")
+    store = Store.open(database, create=True)
+    campaign = store.create_campaign(new_campaign())
+    other = {**campaign.environment, "host": {"kernel": "6.1-other"}}
+    for environment in (None, other):
+        begun = store.begin_trial(campaign, Plan(spec=TrialSpec(), purpose=Purpose.SEARCH, origin=Origin.EXPLORE))
+        assert begun is not None
+        evidence = enacted(Outcome.SEGFAULT)
+        result = Result(evidence=evidence, verdict=classify(evidence), environment=environment)
+        store.finish_trial(campaign, begun.number, result)
+    store.close()
+    assert told(["show", "1"], database, capsys)["environment"] == campaign.environment
+    assert told(["show", "2"], database, capsys)["environment"] == other
+    for number, differs in (("1", False), ("2", True)):
+        assert run(["show", number, "--db", database]) == 0
+        assert ("host kernel 6.1-other, not –" in capsys.readouterr().out) is differs
+    told(["reproduce", "2", "-o", str(tmp_path / "case")], database, capsys)
+    assert "6.1-other" in (tmp_path / "case" / "case.json").read_text("utf-8")
 
 
 def test_a_preset_is_run_with_new_batches_and_its_control(database: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -89,6 +89,7 @@ def test_a_trial_that_ran_elsewhere_tells_its_environment(store: Store, campaign
     own = campaign.environment
     assert [store.environment_of(trial) for trial in trials] == [other, own, own, other]
     assert trials[0].environment_id == trials[3].environment_id
+    assert store.frame(campaign).attrs["environments"] == 2
     assert [trial.environment_id for trial in trials[1:3]] == [None, None]
 
 
@@ -291,7 +292,7 @@ def test_the_frame_has_every_axis_and_every_feature(store: Store, campaign: Camp
     assert frame["outcome"].tolist() == ["segfault", "error"]
     assert frame["fail_index"].tolist()[1] == 0
     assert frame["cuda_error"].isna().tolist() == [True, False]
-    assert frame.attrs == {"campaign": campaign.name, "driver": "sim:null", "simulated": True}
+    assert frame.attrs == {"campaign": campaign.name, "driver": "sim:null", "simulated": True, "environments": 1}
 
 
 def test_a_frame_shows_an_axis_that_only_some_trials_have_left(store: Store, campaign: Campaign) -> None:

@@ -33,6 +33,7 @@ def limits_of(frame: pd.DataFrame) -> Limits:
         _held(rows),
         _repeats(rows),
         _machines(rows),
+        _environments(frame),
         "" if frame.attrs.get("simulated") else _lanes(rows),
         _lost(frame),
         _chosen(rows),
@@ -66,6 +67,16 @@ def _repeats(rows: pd.DataFrame) -> str:
 def _machines(rows: pd.DataFrame) -> str:
     gpus = rows["gpu"].dropna().nunique()
     return "One GPU: whether another of its kind behaves alike is not known." if gpus == 1 else ""
+
+
+def _environments(frame: pd.DataFrame) -> str:
+    count = int(frame.attrs.get("environments", 1))
+    if count <= 1:
+        return ""
+    return (
+        f"The trials ran in {count} environments, which are not told apart here: "
+        "`bisect trials --csv` has a column that does."
+    )
 
 
 def _lanes(rows: pd.DataFrame) -> str:

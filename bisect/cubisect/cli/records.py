@@ -12,6 +12,7 @@ from cubisect.cli.output import print_json
 from cubisect.errors import InputError, choices
 from cubisect.isolation.calibration import place_of
 from cubisect.outcome import Outcome
+from cubisect.report.environments import differences
 from cubisect.report.faults import frames_of, recorded_faults
 from cubisect.report.terminal import campaigns_table, trial_panel, trials_table
 from cubisect.store import Campaign as CampaignRecord
@@ -72,15 +73,21 @@ def show(trial: Trial, db: Database = str(DEFAULT_DATABASE), json: Json = False)
     store = open_store(db)
     record = store.trial(trial)
     campaign = store.campaign(record.campaign)
-    calibration = store.calibration(record.driver, place_of(record.gpu or "", campaign.environment))
+    environment = store.environment_of(record)
+    calibration = store.calibration(record.driver, place_of(record.gpu or "", environment))
     faults = recorded_faults(store, campaign) if frames_of(record) else None
     cost = _hang_cost(store, campaign) if record.outcome is Outcome.HANG else None
     if json:
         told: dict[str, Any] = {"evidence": record.evidence_json, "calibration": calibration}
-        told |= {"hang_cost": cost and cost.to_json(), "faults": faults and faults.to_json()}
+        told |= {
+            "environment": environment,
+            "hang_cost": cost and cost.to_json(),
+            "faults": faults and faults.to_json(),
+        }
         print_json({**record_json(record), **told})
     else:
-        Console().print(trial_panel(record, calibration, cost, faults))
+        elsewhere = differences(campaign.environment, environment)
+        Console().print(trial_panel(record, calibration, cost, faults, elsewhere))
 
 
 def record_json(record: TrialRecord) -> dict[str, Any]:

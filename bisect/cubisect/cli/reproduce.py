@@ -20,7 +20,7 @@ from cubisect.reproduce.c_source import c_source
 from cubisect.reproduce.case import Case
 from cubisect.reproduce.export import FILES, export, facts_of, timeout_of
 from cubisect.reproduce.tallies import recorded_runs
-from cubisect.store import Campaign, TrialRecord
+from cubisect.store import Store, TrialRecord
 
 REPRODUCE_EPILOG = """
 Examples:
@@ -50,7 +50,8 @@ def reproduce(
     record = store.trial(trial)
     campaign = store.campaign(record.campaign)
     batch_runs, control_runs = recorded_runs(store.frame(campaign), record)
-    case = export(record, output, environment=campaign.environment, batch_runs=batch_runs, control_runs=control_runs)
+    environment = store.environment_of(record)
+    case = export(record, output, environment=environment, batch_runs=batch_runs, control_runs=control_runs)
     if json:
         print_json({"directory": str(output), "files": [name for name in FILES if (output / name).exists()]})
         return
@@ -79,7 +80,7 @@ def report(
     minimal = minimal_cases(store, campaign, record)
     listed = minimal[0].after if minimal else record
     page = Report(
-        campaign, frame, record, _runs(frame, record), minimal, _reproducer(campaign, frame, listed), listed,
+        campaign, frame, record, _runs(frame, record), minimal, _reproducer(store, frame, listed), listed,
         recorded_faults(store, campaign),
     )  # fmt: skip
     text = page.html() if output.suffix == ".html" else page.markdown()
@@ -101,10 +102,10 @@ def _runs(frame: pd.DataFrame, record: TrialRecord | None) -> list[Rate]:
     ]
 
 
-def _reproducer(campaign: Campaign, frame: pd.DataFrame, record: TrialRecord | None) -> dict[str, str]:
+def _reproducer(store: Store, frame: pd.DataFrame, record: TrialRecord | None) -> dict[str, str]:
     """Return the C program of a failing trial by its name."""
     if record is None or record.outcome not in FAILURES:
         return {}
     batch_runs, control_runs = recorded_runs(frame, record)
-    case = Case.of(record, environment=campaign.environment, batch_runs=batch_runs, control_runs=control_runs)
+    case = Case.of(record, environment=store.environment_of(record), batch_runs=batch_runs, control_runs=control_runs)
     return {"reproduce.c": c_source(case.spec, title=case.title, facts=facts_of(case), timeout_s=timeout_of(record))}

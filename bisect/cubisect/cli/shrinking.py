@@ -95,7 +95,7 @@ def diagnose(
     store = open_store(db)
     record = store.trial(trial)
     campaign = store.campaign(record.campaign)
-    case = Case.of(record, environment=campaign.environment)
+    case = Case.of(record, environment=store.environment_of(record))
     for _ in range(times):
         found = diagnose_case(case, timeout_s=timeout)
         if outcome_seen(found) == record.outcome:

@@ -102,11 +102,13 @@ def trial_panel(
     calibration: Mapping[str, float] = MappingProxyType({}),
     cost: "HangCost | None" = None,
     faults: Faults | None = None,
+    elsewhere: Sequence[tuple[str, object, object]] = (),
 ) -> RenderableType:
     """Return one trial: what was submitted, how it ended, the evidence, and what to type next.
 
     `calibration` is what canaries cost where the trial ran, `cost` what its campaign's hangs cost,
-    `faults` what frames say of its campaign's signatures.
+    `faults` what frames say of its campaign's signatures, `elsewhere` in what the environment where it ran differs from
+    the campaign's.
     """
     head = Text(record.ref, style="bold")
     head.append(f"  {SIMULATED} by {record.driver}" if record.simulated else f"  {record.driver}")
@@ -126,6 +128,8 @@ def trial_panel(
     _add(table, "other axes", ", ".join(f"{name} {value}" for name, value in others.items()))
     table.add_row("seed", str(record.spec.seed))
     _add(table, "GPU", record.gpu)
+    differences = (f"{name} {here}, not {there}" for name, there, here in elsewhere)
+    _add(table, "ran where", "\n".join(differences))
     parts: list[RenderableType] = [head, table]
     if record.evidence is not None:
         seen = _facts()

@@ -52,7 +52,7 @@ def reproducer(service: ServiceOf, name: Name, number: Number) -> Response:
     snapshot = service.records.snapshot(name)
     case = Case.of(
         record,
-        environment=service.records.recorded(name).environment,
+        environment=service.records.environment_of(record),
         batch_runs=_tally(snapshot.of_parent(number, Purpose.REPLICATE)),
         control_runs=_tally(snapshot.of_parent(number, Purpose.CONTROL)),
     )

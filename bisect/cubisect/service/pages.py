@@ -15,6 +15,7 @@ from starlette.templating import Jinja2Templates
 
 from cubisect.errors import InputError
 from cubisect.outcome import FAILURES
+from cubisect.report.environments import flat
 from cubisect.report.terminal import evidence_rows, size
 from cubisect.search.samplers import SAMPLERS
 from cubisect.service.api import Name, Number
@@ -22,7 +23,6 @@ from cubisect.service.context import ChangingForm, Service, ServiceOf, campaign_
 from cubisect.service.drawing import GLYPHS, draw
 from cubisect.service.failure_map import QUANTITIES, View, failure_map
 from cubisect.service.models import CampaignModel, ProgressModel, TrialDetailModel
-from cubisect.service.records import flat
 from cubisect.service.requests import DRIVERS, ResumeRequest, start_request_of_form
 from cubisect.service.security import SESSION_COOKIE
 from cubisect.service.views import PageQuery, PageQueryOf

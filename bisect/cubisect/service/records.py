@@ -12,6 +12,7 @@ import pandas as pd
 from cubisect.analysis.compare import RegionChange, compare
 from cubisect.errors import InputError
 from cubisect.outcome import Outcome
+from cubisect.report.environments import differences
 from cubisect.service.failure_map import Points, View
 from cubisect.service.models import CampaignModel, ProgressModel, TrialDetailModel, TrialModel
 from cubisect.service.processes import Launcher
@@ -150,6 +151,10 @@ class Records:
         except InputError as error:
             raise UnknownRecordError(str(error)) from error
 
+    def environment_of(self, record: TrialRecord) -> Mapping[str, Any]:
+        """Return the environment in which a trial ran."""
+        return self._store.environment_of(record)
+
     def trial(self, name: str, number: int) -> TrialDetailModel:
         """Return a trial with its evidence, and how the same batch ended otherwise."""
         record = self.record(name, number)
@@ -161,7 +166,7 @@ class Records:
                 "features": {key: _plain(value) for key, value in record.features.items()},
                 "controls": snapshot.of_parent(number, Purpose.CONTROL),
                 "replicates": snapshot.of_parent(number, Purpose.REPLICATE),
-                "environment": self._store.environment_of(record),
+                "environment": self.environment_of(record),
                 "replay": f"bisect replay {shlex.quote(record.ref)} --times 20",
             }
         )
@@ -179,7 +184,7 @@ class Records:
             before=self.campaign(before),
             after=self.campaign(after),
             changes=[change for change in (comparison.overall, *comparison.changes) if change is not None],
-            environment=_differences(self.recorded(before).environment, self.recorded(after).environment),
+            environment=differences(self.recorded(before).environment, self.recorded(after).environment),
             signatures=_joined(self.snapshot(before).signatures(), self.snapshot(after).signatures()),
         )
 
@@ -198,22 +203,6 @@ def _order(item: tuple[Outcome, int]) -> int:
 def _plain(value: float) -> float:
     """Return a whole number as an integer."""
     return int(value) if float(value).is_integer() else value
-
-
-def flat(found: Any, where: str = "") -> dict[str, Any]:
-    """Return what a nested record tells, by the path to it: ``driver devices 0 name``."""
-    if not isinstance(found, Mapping | list):
-        return {} if found is None else {where: found}
-    items = found.items() if isinstance(found, Mapping) else enumerate(found)
-    return {path: value for name, inner in items for path, value in flat(inner, f"{where} {name}".strip()).items()}
-
-
-def _differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:
-    """Return what of two fingerprints differs."""
-    before, after = flat(before), flat(after)
-    names = sorted({**before, **after})
-    pairs = [(name, before.get(name, "–"), after.get(name, "–")) for name in names]
-    return [(name, old, new) for name, old, new in pairs if old != new]
 
 
 def _joined(before: Mapping[str, int], after: Mapping[str, int]) -> list[tuple[str, int, int]]:

@@ -27,6 +27,7 @@ _NULLABLE_INTEGERS = ("parent", "cuda_error", "fail_index", "repetition_reached"
 def frame_of(connection: Connection, campaign: Campaign) -> pd.DataFrame:
     """Return one row per finished trial, by number; `attrs` names campaign and driver, and tells what is simulated.
 
+    `attrs` counts the environments too in which the trials ran.
     Most axes have one value in all of a campaign. They are filled in, and only the others are read.
     """
     held = _held(connection, campaign)
@@ -40,7 +41,14 @@ def frame_of(connection: Connection, campaign: Campaign) -> pd.DataFrame:
     frame = frame.astype({**dict.fromkeys(_NULLABLE_INTEGERS, "Int64"), **dict.fromkeys(_truths(), "bool")})
     frame = pd.concat([frame, features], axis=1)
     frame.attrs.update(campaign=campaign.name, driver=campaign.driver, simulated=campaign.simulated)
+    frame.attrs["environments"] = _environments(connection, campaign)
     return frame
+
+
+def _environments(connection: Connection, campaign: Campaign) -> int:
+    """Return in how many environments the trials ran; those without one of their own ran in the campaign's."""
+    found = connection.execute(select(TRIALS.c.environment_id).where(*_finished(campaign)).distinct())
+    return len(found.all())
 
 
 def _held(connection: Connection, campaign: Campaign) -> dict[str, Any]:
