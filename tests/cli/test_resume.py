@@ -60,6 +60,26 @@ def test_killed_with_its_whole_group_it_goes_on(after: int, tmp_path: Path, caps
     store.close()
 
 
+def test_resumed_on_another_machine_it_tells_which_trials_ran_where(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    database = str(tmp_path / "t.sqlite")
+    assert run(["explore", "--driver", "sim:null", "--budget", "2", "--name", "c", "--db", database]) == 0
+    for release in ("6.99-another", None):  # a second machine, then the first again
+        with monkeypatch.context() as patch:
+            if release is not None:
+                patch.setattr("platform.release", lambda found=release: found)
+            budget = "4" if release else "6"
+            assert run(["explore", "--resume", "c", "--budget", budget, "--db", database]) == 0
+    capsys.readouterr()
+    assert run(["analyze", "c", "--db", database]) == 0
+    assert "in 2 environments" in " ".join(capsys.readouterr().out.split())
+    store = Store.open(database)
+    kernels = [store.environment_of(record)["host"]["kernel"] for record in store.trials(store.campaign("c"))]
+    assert kernels == [kernels[0]] * 2 + ["6.99-another"] * 2 + [kernels[0]] * 2
+    store.close()
+
+
 def test_ctrl_c_saves_everything_and_says_how_to_go_on(tmp_path: Path) -> None:
     database = tmp_path / "t.sqlite"
     command = [sys.executable, "-m", "cubisect.cli", "explore", "--db", str(database), "--driver", "sim:null",

@@ -11,6 +11,7 @@ from cubisect.engines.local import LocalEngine
 from cubisect.engines.ray import RayEngine
 from cubisect.errors import InputError
 from cubisect.isolation import LaneOptions, health
+from cubisect.isolation.resolve import resolve_driver
 from cubisect.outcome import Outcome, classify
 from cubisect.space import Point
 from cubisect.trial import TrialSpec
@@ -57,6 +58,8 @@ def test_each_job_comes_back_once_with_its_own_outcome(make_engine: MakeEngine) 
     assert [classify(found[key].evidence).outcome for key in sorted(found)] == expected
     assert not any(completed.tainted for completed in found.values())
     assert {completed.gpu for completed in found.values()} == {"0"}
+    here = resolve_driver(Faulty.name).environment
+    assert all(completed.environment == here for completed in found.values())
 
 
 def test_a_timeout_of_the_user_ends_a_hang(make_engine: MakeEngine) -> None:

@@ -21,7 +21,7 @@ class Completed:
     """One trial that ran.
 
     `tainted` says that the GPU failed its canary afterwards, so that it must be run again. `environment` is where it
-    ran, None where that is this machine.
+    ran, None where that is not known.
     """
 
     key: int

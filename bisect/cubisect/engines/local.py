@@ -16,7 +16,7 @@ from cubisect.isolation.hang import OBSERVE_LIMIT_S
 from cubisect.isolation.health import GpuHealth
 from cubisect.isolation.lane import DYING_LIMIT_S
 from cubisect.isolation.nvml import Nvml
-from cubisect.isolation.resolve import environment, probe_cuda
+from cubisect.isolation.resolve import environment, environment_here, probe_cuda
 
 CLOSE_LIMIT_S = OBSERVE_LIMIT_S + DYING_LIMIT_S
 """A lane that is told to end may be looking at a hang, or waiting for a process to die; mostly it ends at once."""
@@ -42,7 +42,7 @@ class LocalEngine:
     calibrations are known, and keeps new ones; it is only used in the thread that uses the engine.
 
     Raises:
-        InputError: a lane or GPU number that cannot be, or fewer GPUs than ranks.
+        InputError: a lane or GPU number that cannot be, fewer GPUs than ranks, or the driver cannot be loaded.
     """
 
     def __init__(
@@ -69,6 +69,7 @@ class LocalEngine:
         options = replace(options or LaneOptions(), gpus=self._gpus, gpu_utilisation=nvml.utilisation)
         self._uuids = uuids
         self._driver, self._book = driver, book
+        self._environment = environment_here(driver, probe)
         self._places = {gpu: place_of(self._name_of(gpu), environment(probe)) for gpu in self._gpus}
         known = {gpu: self._known_calibration(gpu) for gpu in self._gpus}
         self._measured: dict[str, Calibration] = {}
@@ -112,7 +113,6 @@ class LocalEngine:
 
         Raises:
             UnfitEnvironmentError: a GPU failed its canary (`UnfitGpuError`, which names the tainted trials).
-            InputError: the driver cannot be loaded.
         """
         try:
             while isinstance(result := self._results.get(timeout=timeout_s), _Measured):
@@ -193,6 +193,7 @@ class LocalEngine:
                 lane=number,
                 gpu=self._name_of(health.gpu),
                 tainted=attended.tainted,
+                environment=self._environment,
             )
         )
         if not attended.tainted:

@@ -80,9 +80,21 @@ def probe_cuda() -> dict[str, Any]:
     return found
 
 
+def environment_here(driver: str, probe: Mapping[str, Any]) -> dict[str, Any]:
+    """Return this machine's environment for a driver; `probe` is what `probe_cuda` found, for `cuda`.
+
+    Raises:
+        InputError: the name is of no driver.
+    """
+    return environment(probe if driver == "cuda" else drivers.load(driver).environment())
+
+
 def environment(driver: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fingerprint: what the driver says of itself, this machine without its name, package versions."""
-    return {
+    """Return the fingerprint: what the driver says of itself, this machine without its name, package versions.
+
+    It is as JSON gives it back, so that one which was recorded is equal to one which was not.
+    """
+    found = {
         "driver": dict(driver),
         "host": {
             "system": platform.system(),
@@ -93,6 +105,8 @@ def environment(driver: Mapping[str, Any]) -> dict[str, Any]:
         },
         "packages": {name: version for name in PACKAGES if (version := _version(name))},
     }
+    plain: dict[str, Any] = json.loads(json.dumps(found, default=str))
+    return plain
 
 
 def _cuda(probe: Mapping[str, Any]) -> Resolved:
