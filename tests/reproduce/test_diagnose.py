@@ -71,7 +71,8 @@ def test_neighbours_are_busy_under_the_debugger_and_end_with_it(tmp_path: Path) 
         f"#!{sys.executable}\nimport psutil\n"
         "family = psutil.Process(psutil.Process().ppid()).children(recursive=True)\n"
         "print('phase setup')\nprint('phase submit')\n"
-        "print('neighbours', sum('zygote' in ' '.join(p.cmdline()) for p in family) - 1)\n"
+        "commands = [p.as_dict(['cmdline'])['cmdline'] or () for p in family]  # one may just have ended\n"
+        "print('neighbours', sum('zygote' in ' '.join(command) for command in commands) - 1)\n"
     )
     debugger.chmod(0o755)
     before = {child.pid for child in psutil.Process(os.getpid()).children(recursive=True)}
