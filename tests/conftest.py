@@ -3,6 +3,7 @@
 import importlib.util
 import os
 import shutil
+import signal
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,10 @@ FakeCuda = Callable[..., dict[str, str]]
 
 collect_ignore_glob = [] if importlib.util.find_spec("uvicorn") else ["service/*"]
 """Without the extra `service` the rest can still be tested, as on a machine that has a GPU and little else."""
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # Started in the background by a shell: the commands under test would inherit that Ctrl-C means nothing.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
