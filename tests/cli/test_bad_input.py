@@ -29,6 +29,8 @@ EXPLORE = ["explore", "--driver", "sim:null"]
         ([*EXPLORE, "--timeout", "soon"], ["--timeout soon", "auto"]),
         ([*EXPLORE, "--timeout", "-1"], ["--timeout -1"]),
         ([*EXPLORE, "--gpus", "a,b"], ["--gpus a,b"]),
+        ([*EXPLORE, "--gpus", "0,0"], ["--gpus 0,0"]),
+        ([*EXPLORE, "--gpus", ""], ["--gpus ", "--gpus all"]),
         ([*EXPLORE, "--fail-on", "explosion"], ["explosion", "segfault"]),
         ([*EXPLORE, "--preset", "nope"], ["nope", "vllm-49276-tp2"]),
         (["explore", "--driver", "sim:nope"], ["nope", "threshold"]),
@@ -138,6 +140,27 @@ def test_no_gpu_with_driver_cuda_is_an_environment_error(
     monkeypatch.setattr("cubisect.isolation.resolve.probe_cuda", lambda: {"error": "no CUDA device"})
     assert run(["explore", "--driver", "cuda"]) == ExitCode.BAD_ENVIRONMENT
     assert "no CUDA device" in capsys.readouterr().err
+    assert not list(tmp_path.rglob("*.sqlite*"))
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ("--gpus 5", ["--gpus 5", "there are 0, 1"]),
+        ("--fix ranks=4", ["ranks 4", "there are 2 GPUs", "--share-gpus", "--fix ranks=2"]),
+        ("--gpus 1 --vary ranks=1:2", ["ranks 2", "there is 1 GPU"]),
+    ],
+)
+def test_gpus_that_there_are_not_are_refused_before_anything_is_recorded(
+    options: str, words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    devices = [{"index": index, "uuid": f"GPU-{index}", "name": "a GPU"} for index in (0, 1)]
+    monkeypatch.setattr("cubisect.isolation.resolve.probe_cuda", lambda: {"error": None, "devices": devices})
+    assert run(["explore", "--driver", "cuda", *options.split()]) == ExitCode.BAD_INPUT
+    error = capsys.readouterr().err
+    for word in words:
+        assert word in error
     assert not list(tmp_path.rglob("*.sqlite*"))
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from cubisect.cli import run
 from cubisect.engines import ray_cluster
-from cubisect.engines.ray_cluster import Room, connect, room
+from cubisect.engines.ray_cluster import Room, check_room, connect, room
 from cubisect.errors import ExitCode, InputError, UnfitEnvironmentError
 from cubisect.outcome import Outcome
 from cubisect.search.explore import NewRequest, new_campaign, run_campaign
@@ -46,6 +46,21 @@ def test_every_rank_has_a_gpu_of_one_node(ranks: int, lanes: int, each: int) -> 
 def test_more_ranks_than_any_node_has_gpus_must_be_allowed_to_share() -> None:
     with pytest.raises(InputError, match="ranks 5: no node of the cluster has more than 4 GPUs; add --share-gpus"):
         room(nodes({"GPU": 4.0}, {"GPU": 3.0}), "cuda", 5, share_gpus=False)
+
+
+def test_more_lanes_than_there_is_room_for_are_refused_and_the_cluster_is_let_go(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    let_go = []
+    cluster = nodes({"CPU": 4.0}, {"CPU": 2.0})
+    cluster.shutdown = lambda: let_go.append(True)
+    monkeypatch.setattr(ray_cluster, "connect", lambda _: cluster)
+    check_room(None, "sim:null", 6, 1, share_gpus=False)
+    assert not let_go
+    for lanes in (0, 7):
+        with pytest.raises(InputError, match=f"--lanes {lanes}: the Ray cluster has room for 6, by its CPUs"):
+            check_room(None, "sim:null", lanes, 1, share_gpus=False)
+    assert len(let_go) == 2
 
 
 @pytest.mark.parametrize("cluster", [nodes({"CPU": 4.0}), nodes({"GPU": 4.0}, alive=False)])
@@ -184,5 +199,6 @@ def test_a_campaign_on_a_cluster_from_the_command_line(tmp_path: Path, capfd: py
     assert run(f"{base} --name third".split()) == ExitCode.BAD_ENVIRONMENT
     assert "does not answer" in capfd.readouterr().err
     store = Store.open(str(database))
-    record = store.trial(f"{store.campaigns()[-1].name}/1")
+    assert len(store.campaigns()) == 1, "what was refused has left no campaign"
+    record = store.trial("1")
     assert record.environment_id is None

@@ -34,7 +34,7 @@ from cubisect.report.findings import campaign_summary
 from cubisect.search.campaign import Progress
 from cubisect.search.campaign_file import CampaignFile, campaign_request, read_campaign_file
 from cubisect.search.explore import new_campaign, resume_campaign, run_campaign
-from cubisect.search.machine import Machine, resolve
+from cubisect.search.machine import Machine, check_fits, resolve
 from cubisect.store import Campaign, Store
 
 EPILOG = """
@@ -134,6 +134,7 @@ def explore(
         resolved = resolve(request.driver, machine)
         if resolved.note:
             say(console, resolved.note, style="bold yellow" if resolved.simulated else "bold")
+        check_fits(machine, resolved, request.space)
         store = open_store(db, create=True)
         campaign = new_campaign(store, request, resolved)
     progress = _run(store, campaign, machine, console, db)

@@ -59,10 +59,10 @@ class LocalEngine:
         book: CalibrationBook | None = None,
     ) -> None:
         probe = probe_cuda() if driver == "cuda" else {}
-        uuids = _devices(probe)
-        self._gpus = _checked_gpus(gpus, uuids)
-        self._most_ranks = len(self._gpus) if driver == "cuda" and not share_gpus else None
-        self._check_ranks(ranks)
+        uuids = devices_of(probe)
+        self._most_ranks, self._gpus = None, usable_gpus(driver, uuids, gpus, ranks=ranks, share_gpus=share_gpus)
+        if driver == "cuda" and not share_gpus:
+            self._most_ranks = len(self._gpus)
         cores = len(os.sched_getaffinity(0))
         self.lanes = _checked_lanes(lanes, max(len(self._gpus) // ranks, 1) if driver == "cuda" else cores)
         nvml = Nvml(uuids)
@@ -105,7 +105,8 @@ class LocalEngine:
         Raises:
             InputError: it has more ranks than there are GPUs, and they may not share.
         """
-        self._check_ranks(job.spec.ranks)
+        if self._most_ranks is not None:
+            _check_ranks(job.spec.ranks, self._most_ranks)
         self._jobs.put(job)
 
     def next_result(self, timeout_s: float) -> Completed | None:
@@ -143,13 +144,6 @@ class LocalEngine:
             self._jobs.put(_STOP)
         for thread in self._threads:
             thread.join(CLOSE_LIMIT_S)
-
-    def _check_ranks(self, ranks: int) -> None:
-        if self._most_ranks is not None and ranks > self._most_ranks:
-            raise InputError(
-                f"ranks {ranks}: there {_are(self._most_ranks)}; add --share-gpus to let several ranks use one GPU, or "
-                f"--fix ranks={self._most_ranks}"
-            )
 
     def _name_of(self, gpu: int) -> str:
         return self._uuids.get(gpu, str(gpu))
@@ -201,9 +195,23 @@ class LocalEngine:
         raise health.error()
 
 
-def _devices(probe: Mapping[str, Any]) -> dict[int, str]:
+def devices_of(probe: Mapping[str, Any]) -> dict[int, str]:
     """Return the UUIDs of the CUDA devices by ordinal."""
     return {int(device["index"]): str(device["uuid"]) for device in probe.get("devices") or []}
+
+
+def usable_gpus(
+    driver: str, devices: Mapping[int, str], asked: tuple[int, ...] | None, *, ranks: int, share_gpus: bool
+) -> tuple[int, ...]:
+    """Return the ordinals of the GPUs to use, all of them where none is `asked` for; `devices` are from `devices_of`.
+
+    Raises:
+        InputError: there is no such GPU, one is named twice, or there are fewer than ranks.
+    """
+    gpus = _checked_gpus(asked, devices)
+    if driver == "cuda" and not share_gpus:
+        _check_ranks(ranks, len(gpus))
+    return gpus
 
 
 def _checked_gpus(gpus: tuple[int, ...] | None, uuids: Mapping[int, str]) -> tuple[int, ...]:
@@ -214,6 +222,14 @@ def _checked_gpus(gpus: tuple[int, ...] | None, uuids: Mapping[int, str]) -> tup
     if unknown:
         raise InputError(f"--gpus {unknown[0]}: there is no such GPU; there are {', '.join(map(str, uuids))}")
     return chosen
+
+
+def _check_ranks(ranks: int, gpus: int) -> None:
+    if ranks > gpus:
+        raise InputError(
+            f"ranks {ranks}: there {_are(gpus)}; add --share-gpus to let several ranks use one GPU, or "
+            f"--fix ranks={gpus}"
+        )
 
 
 def _are(gpus: int) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from cubisect import __version__
 from cubisect.engines.base import Completed, Job
-from cubisect.engines.ray_cluster import PLACE_LIMIT_S, Room, broken, connect, no_room, room
+from cubisect.engines.ray_cluster import PLACE_LIMIT_S, broken, connected, no_room, room
 from cubisect.engines.ray_lane import LanePlan, Ran, RemoteLane
 from cubisect.errors import BisectError, InputError, UnfitEnvironmentError
 from cubisect.isolation import LaneOptions
@@ -50,13 +50,9 @@ class RayEngine:
         options: LaneOptions | None = None,
         book: CalibrationBook | None = None,
     ) -> None:
-        self._ray = connect(address)
-        try:
+        with connected(address) as self._ray:
             free = room(self._ray, driver, ranks, share_gpus=share_gpus)
-            wanted = _checked_lanes(lanes, free)
-        except BaseException:
-            self._ray.shutdown()
-            raise
+            wanted = free.lanes_of(lanes)
         self._driver, self._book = driver, book
         self._canary_s: dict[str, float] = {}
         self._most_ranks = None if share_gpus or driver != "cuda" else ranks
@@ -228,13 +224,3 @@ def _of_host(error: BisectError, host: str) -> BisectError:
     """Return the error with the name of the machine on which it happened."""
     told = f"on {host}: {error}"
     return UnfitGpuError(told, error.tainted) if isinstance(error, UnfitGpuError) else type(error)(told)
-
-
-def _checked_lanes(lanes: int | None, free: Room) -> int:
-    if lanes is None:
-        return free.lanes
-    if not 1 <= lanes <= free.lanes:
-        raise InputError(
-            f"--lanes {lanes}: the Ray cluster has room for {free.lanes}, by its {free.unit}s; leave it out for all"
-        )
-    return lanes

@@ -4,6 +4,8 @@ import os
 import signal
 import socket
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,6 +28,18 @@ class Room:
     lanes: int
     resources: dict[str, int]
     unit: str
+
+    def lanes_of(self, asked: int | None) -> int:
+        """Return how many lanes there shall be, all that there is room for where none is `asked` for.
+
+        Raises:
+            InputError: there is no room for so many.
+        """
+        if asked is not None and not 1 <= asked <= self.lanes:
+            raise InputError(
+                f"--lanes {asked}: the Ray cluster has room for {self.lanes}, by its {self.unit}s; leave it out for all"
+            )
+        return asked or self.lanes
 
 
 def connect(address: str | None) -> Any:
@@ -75,6 +89,23 @@ def room(ray: Any, driver: str, ranks: int, *, share_gpus: bool) -> Room:
     return Room(lanes=sum(gpus // each for gpus in nodes), resources={"num_cpus": 0, "num_gpus": each}, unit=unit)
 
 
+@contextmanager
+def connected(address: str | None) -> Iterator[Any]:
+    """Connect, and let go of the cluster again where something goes wrong."""
+    ray = connect(address)
+    try:
+        yield ray
+    except BaseException:
+        ray.shutdown()
+        raise
+
+
+def check_room(address: str | None, driver: str, lanes: int | None, ranks: int, *, share_gpus: bool) -> None:
+    """Raise the error of `room` or `Room.lanes_of`, if any, before a campaign is recorded."""
+    with connected(address) as ray:
+        room(ray, driver, ranks, share_gpus=share_gpus).lanes_of(lanes)
+
+
 def resolve_on(address: str | None, driver: str) -> Resolved:
     """Return what a driver's name means on a node of the cluster: `auto` takes CUDA where a node has a GPU.
 
@@ -82,7 +113,11 @@ def resolve_on(address: str | None, driver: str) -> Resolved:
         InputError: the name is of no driver, or Ray is not installed.
         UnfitEnvironmentError: no cluster or no GPU is there.
     """
-    ray = connect(address)
+    with connected(address) as ray:
+        return _resolved(ray, driver)
+
+
+def _resolved(ray: Any, driver: str) -> Resolved:
     has_gpus = any(node["Alive"] and node["Resources"].get("GPU", 0) >= 1 for node in ray.nodes())
     kind = "cuda" if driver == "cuda" or (driver == "auto" and has_gpus) else driver
     asked = ray.remote(**room(ray, kind, 1, share_gpus=False).resources, max_retries=0)(_resolve).remote(driver)

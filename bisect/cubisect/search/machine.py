@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from cubisect.engines.base import Engine
-from cubisect.engines.local import LocalEngine
+from cubisect.engines.local import LocalEngine, devices_of, usable_gpus
 from cubisect.engines.ray import RayEngine
-from cubisect.engines.ray_cluster import resolve_on
+from cubisect.engines.ray_cluster import check_room, resolve_on
 from cubisect.errors import InputError, choices
 from cubisect.isolation import LaneOptions
 from cubisect.isolation.gpu_core import GpuCores
@@ -73,6 +73,21 @@ def check_engine(machine: Machine) -> None:
         raise InputError("--gpus: Ray shares out the GPUs; start its nodes with `ray start --num-gpus N` instead")
     if machine.engine == "ray" and machine.gpu_core_folder is not None:
         raise InputError("--gpu-core-dump: a folder of this machine is of no use on another; use --engine local")
+
+
+def check_fits(machine: Machine, resolved: Resolved, space: Space) -> None:
+    """See that the machine has what a new campaign asks of it, before the campaign is recorded.
+
+    Raises:
+        InputError: GPUs or lanes that there are not, or fewer GPUs than ranks.
+        UnfitEnvironmentError: no Ray cluster answers.
+    """
+    ranks, share_gpus = _most_ranks(space), machine.share_gpus
+    if machine.engine == "ray":
+        check_room(machine.address, resolved.name, machine.lanes, ranks, share_gpus=share_gpus)
+    else:
+        devices = devices_of(resolved.environment.get("driver", {}))
+        usable_gpus(resolved.name, devices, machine.gpus, ranks=ranks, share_gpus=share_gpus)
 
 
 def _most_ranks(space: Space) -> int:
