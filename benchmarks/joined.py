@@ -1,9 +1,10 @@
-"""Joined explorers on one PostgreSQL: what several `bisect explore` processes do together, beside one alone.
+"""Joined explorers on one database: what several `bisect explore` processes do together, beside one alone.
 
-    python benchmarks/joined.py [--explorers 1,2,4,8] [--seconds 12] [--trial 0.05] [--sampler boundary] [--json FILE]
+    python benchmarks/joined.py [--explorers 1,2,4,8] [--seconds 12] [--trial 0.05] [--sampler boundary] [--sqlite]
+                                [--json FILE]
 
 A trial is simulated and sleeps, so that the explorers need not share out the processor; what they share is the server
-and its campaign. A real server is started for the run, with its own settings but for listening on no port. Rates are
+and its campaign. A real server is started for the run, with its own settings but for listening on no port; with --sqlite a file takes its place. Rates are
 measured while all explorers run: from the last one's first trial to the last trial's start. In the end 8 explorers
 run, half of them are killed (SIGKILL) in the middle, and the others finish; then once more, with the killed ones' names
 in the record changed to those of another machine, so that nobody can see that they are gone, and the lease must expire.
@@ -21,6 +22,8 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -179,6 +182,16 @@ def _judged(bench: Bench, campaign: Campaign, explorers: int, wall_s: float, one
     )  # fmt: skip
 
 
+@contextmanager
+def _database(folder: Path, *, sqlite: bool) -> Iterator[str]:
+    """Yield the URL of an empty database."""
+    if sqlite:
+        yield f"sqlite:///{folder / 'joined.sqlite'}"
+        return
+    with running_server(folder / "server", ()) as server:
+        yield server.create("joined")
+
+
 def main() -> None:
     """Run everything and print a line for each campaign."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -187,15 +200,13 @@ def main() -> None:
     parser.add_argument("--trial", type=float, default=0.05, help="seconds that a trial sleeps")
     parser.add_argument("--sampler", default="boundary")
     parser.add_argument("--kill", choices=["none", "here", "both"], default="both")
+    parser.add_argument("--sqlite", action="store_true", help="a SQLite file instead of a PostgreSQL server")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     sys.path.append(str(HERE))
     results: list[Joined] = []
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        running_server(Path(folder, "server"), ()) as server,
-    ):
-        bench = Bench(url=server.create("joined"), trial_s=options.trial, sampler=options.sampler)
+    with tempfile.TemporaryDirectory() as folder, _database(Path(folder), sqlite=options.sqlite) as url:
+        bench = Bench(url=url, trial_s=options.trial, sampler=options.sampler)
         alone = 1.0 / (options.trial + WORK_S)
         one: float | None = None
         for explorers in map(int, options.explorers.split(",")):

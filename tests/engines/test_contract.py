@@ -1,6 +1,7 @@
 """What every engine promises: jobs in, results out, whatever the trials do; and everything ends when it is told to."""
 
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -27,8 +28,16 @@ MakeEngine = Callable[..., Engine]
 ENGINES = ["local", pytest.param("ray", marks=pytest.mark.slow)]
 
 
+@pytest.fixture(scope="module", autouse=True)
+def mark() -> Iterator[str]:
+    """Mark the processes that these tests start, by their environment."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("STARTED_BY", mark := uuid.uuid4().hex)
+        yield mark
+
+
 @pytest.fixture(scope="module", params=ENGINES)
-def engine_class(request: pytest.FixtureRequest) -> Iterator[Callable[..., Engine]]:
+def engine_class(request: pytest.FixtureRequest, mark: str) -> Iterator[Callable[..., Engine]]:
     """Return what makes an engine; for Ray a cluster of two nodes runs meanwhile."""
     if request.param == "local":
         yield LocalEngine
@@ -84,15 +93,16 @@ def test_no_result_in_time_is_none(make_engine: MakeEngine) -> None:
     assert make_engine().next_result(0.01) is None
 
 
-def test_closing_gives_running_trials_up_at_once(make_engine: MakeEngine) -> None:
+def test_closing_gives_running_trials_up_at_once(make_engine: MakeEngine, mark: str) -> None:
     engine = make_engine(timeout_s=60.0)
     engine.submit(Job(key=1, spec=trial(Fault.SPIN)))
     engine.submit(Job(key=2, spec=trial(Fault.SLEEP)))
+    assert wait_until(lambda: bool(marked("CUBISECT_LANE=", mark)), 20.0)
     time.sleep(0.7)
     began = time.monotonic()
     engine.close()
     assert time.monotonic() - began < 5.0
-    assert wait_until(lambda: not marked("CUBISECT_LANE="), 5.0)
+    assert wait_until(lambda: not marked("CUBISECT_LANE=", mark), 5.0)
 
 
 def test_a_gpu_that_fails_its_canaries_pauses_the_campaign(make_engine: MakeEngine) -> None:

@@ -3,7 +3,9 @@
 import itertools
 import json
 import socket
+import subprocess
 import sys
+import uuid
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,7 +16,16 @@ import pytest
 
 from cubisect.cli import run
 from cubisect.engines import ray_cluster
-from cubisect.engines.ray_cluster import Room, check_room, connect, room
+from cubisect.engines.ray_cluster import (
+    HEAD_LIMIT_S,
+    HEAD_LOOK_S,
+    Head,
+    LostHeadError,
+    Room,
+    check_room,
+    connect,
+    room,
+)
 from cubisect.errors import ExitCode, InputError, UnfitEnvironmentError
 from cubisect.outcome import Outcome
 from cubisect.search.explore import NewRequest, new_campaign, run_campaign
@@ -24,6 +35,13 @@ from cubisect.store import Store
 from support.on_nodes import Slow
 from support.processes import marked, wait_until
 from support.ray_nodes import running_cluster
+
+
+@pytest.fixture(autouse=True)
+def mark(monkeypatch: pytest.MonkeyPatch) -> str:
+    """Mark the processes that a test starts, by their environment."""
+    monkeypatch.setenv("STARTED_BY", mark := uuid.uuid4().hex)
+    return mark
 
 
 def nodes(*resources: Mapping[str, float], alive: bool = True) -> Any:
@@ -150,9 +168,47 @@ def test_without_an_address_the_cluster_of_this_machine_is_meant(
         connect(None)
 
 
+def test_a_head_that_is_silent_for_a_while_is_lost() -> None:
+    now = 0.0
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        head = Head(f"127.0.0.1:{server.getsockname()[1]}", clock=lambda: now)
+        for _ in range(3):
+            now += HEAD_LIMIT_S + 1
+            head.check()
+    for _ in range(int(HEAD_LIMIT_S // HEAD_LOOK_S)):
+        now += HEAD_LOOK_S
+        head.check()
+    now += HEAD_LOOK_S
+    with pytest.raises(LostHeadError, match=r"has not answered for 20 s.*bisect explore --resume NAME"):
+        head.check()
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-def test_a_campaign_survives_the_loss_of_a_node(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_without_its_head_a_campaign_ends_with_what_to_type(tmp_path: Path) -> None:
+    database = str(tmp_path / "c.sqlite")
+    with running_cluster(nodes=1, cores=2) as cluster:
+        explore = [sys.executable, "-m", "cubisect.cli", "explore", "--engine", "ray", "--address", cluster.address]
+        what = ["--driver", Slow.name, "--sampler", "sobol", "--budget", "100000", "--name", "c", "--db", database]
+        with subprocess.Popen(
+            [*explore, *what], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        ) as process:
+            store = Store.open(database, create=True)
+            assert wait_until(lambda: sum(campaign.done for campaign in store.campaigns()) > 20, 120.0)
+            cluster.head_node.kill_gcs_server()
+            _, told = process.communicate()
+        assert process.returncode == ExitCode.BAD_ENVIRONMENT
+        assert told.count("\n") == 1
+        assert "the head of the Ray cluster at" in told
+        assert "bisect explore --resume NAME" in told
+    assert [summary.running for summary in store.campaigns()] == [0]
+    assert {record.outcome for record in store.trials(store.campaign("c"))} <= {Outcome.OK, Outcome.INCONCLUSIVE}
+    store.close()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_a_campaign_survives_the_loss_of_a_node(tmp_path: Path, capfd: pytest.CaptureFixture[str], mark: str) -> None:
     budget = 200
     with running_cluster(nodes=3, cores=2) as cluster:
         machine = Machine(engine="ray", address=cluster.address)
@@ -168,7 +224,7 @@ def test_a_campaign_survives_the_loss_of_a_node(tmp_path: Path, capfd: pytest.Ca
 
         progress = run_campaign(store, campaign, machine, kill_once)
         quiet = capfd.readouterr()
-        assert wait_until(lambda: not marked("CUBISECT_LANE="), 5.0)
+        assert wait_until(lambda: not marked("CUBISECT_LANE=", mark), 5.0)
     records = store.trials(campaign)
     ok = [record for record in records if record.outcome is Outcome.OK]
     lost = [record for record in records if record.outcome is Outcome.INCONCLUSIVE]

@@ -5,13 +5,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 
-def marked(mark: str) -> list[str]:
-    """Return the processes whose environment has `mark`."""
+def marked(*marks: str) -> list[str]:
+    """Return the processes whose environment has all `marks`."""
     found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
-                if mark.encode() in (entry / "environ").read_bytes():
+                environment = (entry / "environ").read_bytes()
+                if all(mark.encode() in environment for mark in marks):
                     found.append(entry.name)
             except OSError:
                 continue

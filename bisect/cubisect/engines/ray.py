@@ -8,7 +8,16 @@ from typing import Any
 
 from cubisect import __version__
 from cubisect.engines.base import Completed, Job
-from cubisect.engines.ray_cluster import PLACE_LIMIT_S, broken, connected, no_room, room
+from cubisect.engines.ray_cluster import (
+    PLACE_LIMIT_S,
+    Head,
+    LostHeadError,
+    broken,
+    connected,
+    let_go,
+    no_room,
+    room,
+)
 from cubisect.engines.ray_lane import LanePlan, Ran, RemoteLane
 from cubisect.errors import BisectError, InputError, UnfitEnvironmentError
 from cubisect.isolation import LaneOptions
@@ -53,6 +62,7 @@ class RayEngine:
         with connected(address) as self._ray:
             free = room(self._ray, driver, ranks, share_gpus=share_gpus)
             wanted = free.lanes_of(lanes)
+        self._head, self._head_lost = Head(self._ray.get_runtime_context().gcs_address), False
         self._driver, self._book = driver, book
         self._canary_s: dict[str, float] = {}
         self._most_ranks = None if share_gpus or driver != "cuda" else ranks
@@ -95,11 +105,13 @@ class RayEngine:
         """Return the next completed job; None when none completes in time.
 
         Raises:
-            UnfitEnvironmentError: a GPU failed its canary (`UnfitGpuError`), or the cluster has no room any more.
+            UnfitEnvironmentError: a GPU failed its canary (`UnfitGpuError`), or the cluster has no room or no
+                head any more.
             InputError: the driver cannot be loaded.
         """
         until = time.monotonic() + timeout_s
         while True:
+            self._check_head()
             try:
                 result = self._results.get(timeout=max(min(until - time.monotonic(), LOOK_S), 0.0))
             except queue.Empty:
@@ -121,6 +133,11 @@ class RayEngine:
                 return
             self._closing = True
             actors = list(self._actors.values())
+        if self._head_lost:
+            let_go(self._ray)
+            for thread in self._threads:
+                thread.join(2 * LOOK_S)
+            return
         for actor in actors:
             self._ray.kill(actor)  # whose fork server and trials die with it, see isolation
         for _ in self._threads:
@@ -131,6 +148,7 @@ class RayEngine:
 
     def _await_first_lane(self) -> None:
         while not self.lanes:
+            self._check_head()
             self._check_lanes()
             try:
                 result = self._results.get(timeout=LOOK_S)
@@ -138,6 +156,13 @@ class RayEngine:
                 continue
             if isinstance(result, BaseException):
                 raise result
+
+    def _check_head(self) -> None:
+        try:
+            self._head.check()
+        except LostHeadError:
+            self._head_lost = True
+            raise
 
     def _check_lanes(self) -> None:
         with self._lock:
@@ -170,7 +195,7 @@ class RayEngine:
                 return False
             actor = self._actors[number] = self._actor_class.remote(self._plan)
         try:
-            opened = self._ray.get(actor.open.remote())
+            opened = self._get(actor.open.remote())
         except self._ray.exceptions.RayActorError:
             time.sleep(LOOK_S)
             return False
@@ -193,13 +218,22 @@ class RayEngine:
         actor = self._actors[number]
         while (job := self._jobs.get()) is not _STOP and not self._closing:
             try:
-                ran = self._ray.get(actor.run.remote(job))
+                ran = self._get(actor.run.remote(job))
             except self._ray.exceptions.RayActorError:
                 self._lost(actor, job)
                 return
             except self._ray.exceptions.RayError as error:
                 raise broken(error) from error
             self._tell(number, ran)
+
+    def _get(self, asked: Any) -> Any:
+        """Return what a lane answers; while the engine is closed nobody waits for it."""
+        while True:
+            try:
+                return self._ray.get(asked, timeout=LOOK_S)
+            except self._ray.exceptions.GetTimeoutError:
+                if self._closing:
+                    raise
 
     def _tell(self, number: int, ran: Ran) -> None:
         if ran.calibrations:

@@ -1,11 +1,14 @@
 """Finding a Ray cluster, quietly, and what it can hold. The only module that imports Ray."""
 
+import atexit
 import os
 import signal
 import socket
+import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +22,14 @@ CONNECT_LIMIT_S = 5.0
 
 PLACE_LIMIT_S = 60.0
 """How long a cluster may take to find room and start a process; mostly it takes two seconds."""
+
+HEAD_LOOK_S = 2.0
+"""How often to see whether the head of the cluster answers."""
+
+HEAD_LIMIT_S = 20.0
+"""How long it may be silent; Ray itself waits for 60 s, then ends the process without a word on what to do."""
+
+RESUME = "What is recorded is kept: `bisect explore --resume NAME` goes on"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,6 +100,36 @@ def room(ray: Any, driver: str, ranks: int, *, share_gpus: bool) -> Room:
     return Room(lanes=sum(gpus // each for gpus in nodes), resources={"num_cpus": 0, "num_gpus": each}, unit=unit)
 
 
+class Head:
+    """Watches whether the head of the cluster is there: without it Ray ends this process after a minute, silently."""
+
+    def __init__(self, address: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self._address, self._clock = address, clock
+        self._looked_at = self._answered_at = clock()
+
+    def check(self) -> None:
+        """Look now and then.
+
+        Raises:
+            LostHeadError: it has not answered for `HEAD_LIMIT_S`.
+        """
+        now = self._clock()
+        if now - self._looked_at < HEAD_LOOK_S:
+            return
+        self._looked_at = now
+        if _refusal(self._address) is None:
+            self._answered_at = now
+        elif now - self._answered_at > HEAD_LIMIT_S:
+            raise LostHeadError(
+                f"the head of the Ray cluster at {self._address} has not answered for {HEAD_LIMIT_S:.0f} s; start the "
+                f"cluster anew. {RESUME}"
+            )
+
+
+class LostHeadError(UnfitEnvironmentError):
+    """The head of the cluster is gone, and with it whatever Ray could be asked."""
+
+
 @contextmanager
 def connected(address: str | None) -> Iterator[Any]:
     """Connect, and let go of the cluster again where something goes wrong."""
@@ -136,7 +177,7 @@ def no_room() -> UnfitEnvironmentError:
     """Return the error for a cluster whose resources others hold."""
     return UnfitEnvironmentError(
         f"the Ray cluster has had no room for a trial for {PLACE_LIMIT_S:.0f} s; `ray status` tells who uses it. "
-        "What is recorded is kept: `bisect explore --resume NAME` goes on"
+        f"{RESUME}"
     )
 
 
@@ -188,11 +229,36 @@ def _check_answers(where: str) -> None:
     host, colon, port = where.rpartition(":")
     if not colon or not host or not port.isascii() or not port.isdigit() or "/" in host:
         raise InputError(f"--address {where}: write HOST:PORT, as `ray start --head` prints it")
+    why = _refusal(where)
+    if why is not None:
+        raise UnfitEnvironmentError(f"{_told(where)} does not answer ({why}); {_ADVICE}")
+
+
+def _refusal(where: str) -> str | None:
+    """Return why nothing listens at HOST:PORT, None where something does."""
+    host, _, port = where.rpartition(":")
     try:
         socket.create_connection((host.strip("[]"), int(port)), CONNECT_LIMIT_S).close()
     except (OSError, OverflowError, UnicodeError) as error:
-        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise UnfitEnvironmentError(f"{_told(where)} does not answer ({why}); {_ADVICE}") from error
+        return error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return None
+
+
+def let_go(ray: Any) -> None:
+    """Leave a cluster whose head is gone.
+
+    At the end of a process Ray takes leave of its cluster, which takes a minute here, and crashes where it may not. So
+    the process ends without it, with the exit code of `LostHeadError`.
+    """
+    atexit.unregister(ray.shutdown)
+    atexit.register(_leave)
+
+
+def _leave() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(LostHeadError.exit_code)
 
 
 def _told(where: str) -> str:
