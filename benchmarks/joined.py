@@ -3,11 +3,12 @@
     python benchmarks/joined.py [--explorers 1,2,4,8] [--seconds 12] [--trial 0.05] [--sampler boundary] [--sqlite]
                                 [--json FILE]
 
-A trial is simulated and sleeps, so that the explorers need not share out the processor; what they share is the server
-and its campaign. A real server is started for the run, with its own settings but for listening on no port; with --sqlite a file takes its place. Rates are
-measured while all explorers run: from the last one's first trial to the last trial's start. In the end 8 explorers
-run, half of them are killed (SIGKILL) in the middle, and the others finish; then once more, with the killed ones' names
-in the record changed to those of another machine, so that nobody can see that they are gone, and the lease must expire.
+A trial is simulated and sleeps, so that the explorers need not share out the processor; what they share is the database
+and its campaign. A real server is started for the run, with its own settings but for listening on no port; with
+--sqlite a file takes its place. Rates are measured while all explorers run: from the last one's first trial to the last
+trial's start. In the end 8 explorers run, half of them are killed (SIGKILL) in the middle, and the others finish; then
+once more, with the killed ones' names in the record changed to those of another machine, so that nobody can see that
+they are gone, and the lease must expire.
 
 What is checked every time: trial numbers without a gap or a double, exactly the budget recorded, nothing left running,
 no batch run twice but by a replicate.
