@@ -86,6 +86,16 @@ def test_a_file_that_is_no_journal_stays(tmp_path: Path) -> None:
     assert path.read_text() == "mine"
 
 
+def test_a_journal_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
+    target = tmp_path / "study"
+    export_study(RECORDS, SPACE, "c", str(target))
+    before = target.read_bytes()
+    broken = [*RECORDS, record(6, Outcome.OK, 6, reason=object())]
+    with pytest.raises(TypeError):
+        export_study(broken, SPACE, "d", str(target))
+    assert target.read_bytes() == before
+
+
 def test_two_campaigns_share_a_journal(tmp_path: Path) -> None:
     target = str(tmp_path / "study")
     for name in ("c", "d"):

@@ -5,13 +5,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import inspect, select
+from sqlalchemy import insert, inspect, select
 from sqlalchemy.orm import Session
 
 from cubisect.errors import InputError, StoreError
 from cubisect.store.database import open_engine, shown_url
 from cubisect.store.models import BatchRow, CampaignRow, EnvironmentRow, TrialRow
 from cubisect.store.records import Campaign
+from cubisect.store.rows import TRIALS
 from cubisect.store.store import LEAD, Store
 
 if TYPE_CHECKING:
@@ -22,6 +23,9 @@ _FOLDERS = re.compile(r"(?<![\w.])/(?:[^\s\"':,()/]+/)+")
 
 DIGITS = 12
 """So much of an environment's digest tells it from others."""
+
+PART = 1000
+"""So many trials are copied at a time: the evidence of a large campaign does not fit into memory."""
 
 
 def copy_campaign(store: Store, campaign: Campaign, url: str) -> int:
@@ -42,27 +46,47 @@ def copy_campaign(store: Store, campaign: Campaign, url: str) -> int:
         row = source.get_one(CampaignRow, campaign.id)
         if sink.scalars(select(CampaignRow).where(CampaignRow.name == row.name)).first() is not None:
             raise InputError(f"{there} has a campaign {row.name!r} already; copy it into another database")
-        trials = source.scalars(select(TrialRow).where(TrialRow.campaign_id == row.id).order_by(TrialRow.number)).all()
-        elsewhere = {trial.environment_id for trial in trials if trial.environment_id is not None}
-        environments = {id_: _copied_environment(source, sink, id_) for id_ in {row.environment_id, *elsewhere}}
+        ids = {row.environment_id, *_found(source, row, TrialRow.environment_id)}
+        environments = {id_: _copied_environment(source, sink, id_) for id_ in ids}
         settings = {name: value for name, value in row.settings.items() if name != LEAD}
         values = {**_values(row, without={"id"}), "settings": settings}
         copied = CampaignRow(**{**values, "environment_id": environments[row.environment_id]})
         sink.add(copied)
         sink.flush()
-        for digest in {trial.batch_digest for trial in trials if trial.batch_digest is not None}:
+        for digest in _found(source, row, TrialRow.batch_digest):
             sink.merge(BatchRow(**_values(source.get_one(BatchRow, digest))))
-        for trial in trials:
-            values = {**_values(trial, without={"id"}), "campaign_id": copied.id, "owner": "copied:0:0"}
-            where = None if trial.environment_id is None else environments[trial.environment_id]
-            sink.add(TrialRow(**{**values, "environment_id": where, "evidence": without_folders(trial.evidence)}))
+        sink.flush()
+        count = _copy_trials(source, sink, row, copied, environments)
     if target.dialect.name == "sqlite":
         with target.connect() as connection:
             raw: Any = connection.connection.driver_connection
             connection.rollback()
             raw.execute("PRAGMA journal_mode=DELETE")  # one file, which can be read where nothing may be written
     target.dispose()
-    return len(trials)
+    return count
+
+
+def _found(source: Session, campaign: CampaignRow, column: Any) -> set[Any]:
+    """Return what the campaign's trials have in a column."""
+    return set(
+        source.scalars(select(column).where(TrialRow.campaign_id == campaign.id, column.is_not(None)).distinct())
+    )
+
+
+def _copy_trials(
+    source: Session, sink: Session, campaign: CampaignRow, copied: CampaignRow, environments: Mapping[int, int]
+) -> int:
+    """Copy the trials, some at a time, and return how many there were."""
+    query = select(TRIALS).where(TRIALS.c.campaign_id == campaign.id).order_by(TRIALS.c.number)
+    count = 0
+    for part in source.execute(query.execution_options(yield_per=PART)).mappings().partitions():
+        rows = [{name: value for name, value in row.items() if name != "id"} for row in part]
+        for row in rows:
+            row |= {"campaign_id": copied.id, "owner": "copied:0:0", "evidence": without_folders(row["evidence"])}
+            row["environment_id"] = environments.get(row["environment_id"])
+        sink.execute(insert(TRIALS), rows)
+        count += len(rows)
+    return count
 
 
 def _copied_environment(source: Session, sink: Session, id_: int) -> int:
