@@ -189,6 +189,7 @@ def test_csv(server: Running) -> None:
     answer = server.reader.get("/campaigns/band/trials.csv")
     assert answer.headers["content-disposition"] == 'attachment; filename="band.csv"'
     rows = list(csv.DictReader(answer.text.splitlines()))
+    assert {row["simulated"] for row in rows} == {"True"}
     assert len(rows) == 300
     assert rows[0]["number"] == "1"
 

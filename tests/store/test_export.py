@@ -2,6 +2,7 @@
 
 import errno
 import sqlite3
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +100,15 @@ def test_a_parquet_file_reads_back_as_it_was(filled: Store, tmp_path: Path) -> N
     path, table = tmp_path / "t.parquet", trial_table(filled, filled.campaign("c"))
     assert write_parquet(filled, filled.campaign("c"), path) == 2
     pd.testing.assert_frame_equal(pd.read_parquet(path), table)
+
+
+def test_without_pyarrow_one_line_says_what_to_install(
+    filled: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(InputError, match=r"Parquet needs pyarrow; type pip install 'cubisect\[parquet\]'"):
+        write_parquet(filled, filled.campaign("c"), tmp_path / "t.parquet")
+    assert not list(tmp_path.glob("t.parquet*"))
 
 
 def test_a_campaign_without_a_trial_is_a_table_of_columns(filled: Store, tmp_path: Path) -> None:

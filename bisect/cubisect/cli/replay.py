@@ -73,7 +73,7 @@ def replay(
     resample: Annotated[bool, typer.Option("--resample", help="Draw another batch for every run.")] = False,
     control: Annotated[bool, typer.Option("--control", help="Run each batch as one copy per descriptor too.")] = False,
     driver: Annotated[str | None, typer.Option(help="auto, cuda or sim:…  [default: the trial's own, or auto]")] = None,
-    gpus: Annotated[str | None, typer.Option(metavar="0,1", help="GPUs to use.")] = None,
+    gpus: Annotated[str | None, typer.Option(metavar="0,1|all", help="GPUs to use.  [default: all]")] = None,
     chunk: Chunk = None,
     share_gpus: ShareGpus = False,
     timeout: Timeout = "auto",

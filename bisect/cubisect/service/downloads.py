@@ -26,8 +26,8 @@ ZIP_DATE = (1980, 1, 1, 0, 0, 0)
 
 @router.get("/campaigns/{name}/trials.csv")
 def trials_csv(service: ServiceOf, name: Name) -> Response:
-    """Return every finished trial, every column, as CSV."""
-    text = service.records.frame(name).to_csv(index=False)
+    """Return every finished trial, every column, as `bisect export` writes it to CSV."""
+    text = service.records.table(name).to_csv(index=False)
     return Response(text, media_type="text/csv", headers=download_headers(f"{name}.csv"))
 
 

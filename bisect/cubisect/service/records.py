@@ -18,6 +18,7 @@ from cubisect.service.models import CampaignModel, ProgressModel, TrialDetailMod
 from cubisect.service.processes import Launcher
 from cubisect.service.snapshot import Snapshot, Snapshots
 from cubisect.store import Campaign, CampaignSummary, Store, TrialRecord
+from cubisect.store.export import trial_table
 from cubisect.trial import Purpose
 
 COUNT_S = 0.5
@@ -176,6 +177,10 @@ class Records:
     def frame(self, name: str) -> pd.DataFrame:
         """Return every finished trial, every column."""
         return self._store.frame(self.recorded(name))
+
+    def table(self, name: str) -> pd.DataFrame:
+        """Return it with campaign, driver, whether it is simulated, and where each trial ran."""
+        return trial_table(self._store, self.recorded(name))
 
     def side_by_side(self, before: str, after: str) -> SideBySide:
         """Return what changed from one campaign to another."""
