@@ -34,6 +34,12 @@ class UnfitEnvironmentError(BisectError):
     exit_code = ExitCode.BAD_ENVIRONMENT
 
 
+class StoppedError(BisectError):
+    """The command was told to end before it was done: by Ctrl-C, or because nobody reads its output any more."""
+
+    exit_code = ExitCode.INTERRUPTED
+
+
 def choices(values: Iterable[object]) -> str:
     """Return allowed values as they are listed in a message: ``a, b, c``."""
     return ", ".join(str(value) for value in values)

@@ -1,6 +1,5 @@
 """The `bisect` command: parse, call, print."""
 
-import os
 import sys
 
 from cubisect.errors import BisectError, ExitCode
@@ -24,11 +23,8 @@ def run(arguments: list[str]) -> int:
     except typer.TyperException as error:
         message = error.format_message().rstrip(".")  # none with no arguments at all, when the help was shown
         return _fail(f"{message}; type `bisect --help`", ExitCode.BAD_INPUT) if message else ExitCode.BAD_INPUT
-    except (KeyboardInterrupt, typer.Abort):
+    except (KeyboardInterrupt, typer.Abort):  # while the command is still being loaded
         return _fail("interrupted", ExitCode.INTERRUPTED)
-    except BrokenPipeError:  # the reader of our output has gone (`bisect trials | head`)
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return ExitCode.DONE
 
 
 def _fail(message: str, code: ExitCode) -> int:

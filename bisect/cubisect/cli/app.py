@@ -5,46 +5,46 @@ from typing import Annotated
 import typer
 
 from cubisect import __version__
-from cubisect.cli.lazy import LazyCommand, lazy_group
+from cubisect.cli.lazy import RUNS, LazyCommand, lazy_group
 
 COMMANDS = (
     LazyCommand(
-        "Run",
+        RUNS,
         "explore",
         "explore",
         "Search for failures of the batch copy call, one fresh process per trial.",
         "EPILOG",
     ),
     LazyCommand(
-        "Run",
+        RUNS,
         "replay",
         "replay",
         "Submit exactly the same batch again: of a recorded trial, an exported case, a preset, a file or a point.",
         "EPILOG",
     ),
     LazyCommand(
-        "Run",
+        RUNS,
         "analyze",
         "control",
         "Run failing batches both ways, as one batch call and as one copy per descriptor: is it the batch call?",
         "CONTROL_EPILOG",
     ),
     LazyCommand(
-        "Run",
+        RUNS,
         "analyze",
         "isolate",
         "Vary one factor at a time around a failing trial: which are needed, which irrelevant, which make it worse?",
         "ISOLATE_EPILOG",
     ),
     LazyCommand(
-        "Run",
+        RUNS,
         "shrinking",
         "shrink",
         "Reduce a failing trial while it keeps failing in the same way; every trial is recorded, and used again.",
         "SHRINK_EPILOG",
     ),
     LazyCommand(
-        "Run",
+        RUNS,
         "shrinking",
         "diagnose",
         "Run a trial again under gdb (or cuda-gdb) and record where it fails, as module + offset.",
