@@ -28,7 +28,7 @@ import optuna
 from search_goals import goals_table
 from search_judge import columns_of, failing, score, truths
 from search_models import MODELS, Model
-from search_report import changes, compact, draw, summary, table
+from search_report import WHOLE, changes, compact, draw, summary, table
 
 import cubisect.search
 from cubisect.outcome import Outcome
@@ -322,7 +322,7 @@ def main() -> None:
         print(summary(records, budget))
     if {200, 500} <= set(budgets) and {"boundary", "sobol"} <= {r["sampler"] for r in records}:
         print(compact(records), goals_table(records), sep="\n\n")
-    whole = known_records(options.against) or [r for r in records if r["sampler"] == "boundary:all"]
+    whole = known_records(options.against) or [r for r in records if r["sampler"] == WHOLE]
     if whole:
         print(changes(records, whole, budgets[-1]))
     if options.picture and records:

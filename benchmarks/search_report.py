@@ -11,6 +11,9 @@ Record = dict[str, Any]
 NOTHING_FAILS = "null"
 """The model that is left out of every mean: there is nothing to find."""
 
+WHOLE = "boundary:all"
+"""The search from which an ablation leaves parts out."""
+
 SMALL_LOSS = 0.01
 """A run that is worse than Sobol's with the same seed by more than this counts as below it."""
 
@@ -101,11 +104,12 @@ def paired(records: Sequence[Record], others: Sequence[Record]) -> list[tuple[Re
 
 
 def changes(records: Sequence[Record], whole: Sequence[Record], budget: int) -> str:
-    """Return a table in Markdown: by how much F1 differs from that of `whole`, a row per sampler."""
+    """Return a table in Markdown, a row per sampler: how F1 differs from its own in `whole`, or from that of `WHOLE`."""
     lines = ["| | pairs of runs | F1 | most on |", "|---|---|---|---|"]
     failing = [r for r in records if r["budget"] == budget and r["model"] != NOTHING_FAILS]
     for sampler in samplers_of(failing):
-        pairs = paired([r for r in failing if r["sampler"] == sampler], whole)
+        others = [r for r in whole if r["sampler"] in {sampler, WHOLE}]
+        pairs = paired([r for r in failing if r["sampler"] == sampler], others)
         gains = [(r["model"], r["f1"] - other["f1"]) for r, other in pairs]
         if pairs and any(r is not other for r, other in pairs):
             mean, error = mean_error([gain for _, gain in gains])
