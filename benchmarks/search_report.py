@@ -104,7 +104,7 @@ def paired(records: Sequence[Record], others: Sequence[Record]) -> list[tuple[Re
 
 
 def changes(records: Sequence[Record], whole: Sequence[Record], budget: int) -> str:
-    """Return a table in Markdown, a row per sampler: how F1 differs from its own in `whole`, or from that of `WHOLE`."""
+    """Return a table in Markdown, a row per sampler: how F1 differs from its own in `whole`, or from `WHOLE`."""
     lines = ["| | pairs of runs | F1 | most on |", "|---|---|---|---|"]
     failing = [r for r in records if r["budget"] == budget and r["model"] != NOTHING_FAILS]
     for sampler in samplers_of(failing):
