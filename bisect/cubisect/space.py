@@ -49,7 +49,8 @@ class NumericAxis:
         """Return the value written as ``51828``, ``64KiB``, ``2^20`` or ``0.5``; raise `InputError`."""
         value = parse_number(text)
         if value is None:
-            raise InputError(f"{self.name}: {text!r} is not a number; write one from {self.range_text}")
+            hint = ", as 64KiB, 16MiB or 1GiB" if self.unit == "bytes" else ""
+            raise InputError(f"{self.name}: {text!r} is not a number; write one from {self.range_text}{hint}")
         return self.check(value)
 
     def check(self, value: Any) -> int | float:
@@ -502,8 +503,11 @@ def full_domain(axis: Axis) -> Range | tuple[Value, ...]:
     return Range(low=axis.low, high=axis.high) if isinstance(axis, NumericAxis) else axis.values
 
 
-def parse_domain(name: str, text: str | None) -> Range | tuple[Value, ...] | None:
-    """Return the domain written as ``LO:HI`` (numeric) or ``a,b,c`` (categorical); None for the whole axis."""
+def parse_domain(name: str, text: str | None, option: str = "--vary") -> Range | tuple[Value, ...] | None:
+    """Return the domain written as ``LO:HI`` (numeric) or ``a,b,c`` (categorical); None for the whole axis.
+
+    An error says that it was meant for `option`.
+    """
     axis = axis_named(name)
     if text is None:
         return None
@@ -511,7 +515,7 @@ def parse_domain(name: str, text: str | None) -> Range | tuple[Value, ...] | Non
         return tuple(axis.parse(part.strip()) for part in text.split(","))
     low, colon, high = text.partition(":")
     if not colon:
-        raise InputError(f"{name}: {text!r} is not a range; write --vary {name}=LO:HI within {axis.range_text}")
+        raise InputError(f"{name}: {text!r} is not a range; write {option} {name}=LO:HI within {axis.range_text}")
     return Range(low=axis.parse(low), high=axis.parse(high))
 
 

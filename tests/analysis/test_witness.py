@@ -55,7 +55,7 @@ def test_the_level_holds_whatever_the_rates_of_the_pairs_are() -> None:
 def test_no_fresh_trials_are_undecided_and_say_what_to_spend() -> None:
     verdict = witness_verdict(())
     assert verdict.finding is Finding.UNDECIDED
-    assert "spend 36" in verdict.answer
+    assert "--test 36" in verdict.answer
     assert "undecided" not in verdict.answer  # the finding says so already
 
 

@@ -8,6 +8,7 @@ from cubisect.cli import run
 from cubisect.errors import ExitCode
 
 EXPLORE = ["explore", "--driver", "sim:null"]
+REFERENCE = Path(__file__).parents[2] / "db" / "reference" / "h200-busy.sqlite"
 
 
 @pytest.mark.parametrize(
@@ -17,6 +18,10 @@ EXPLORE = ["explore", "--driver", "sim:null"]
         ([*EXPLORE, "--fix", "descriptor_count=0"], ["descriptor_count", "0", "1 to 1,048,576"]),
         ([*EXPLORE, "--fix", "descriptor_count=many"], ["descriptor_count", "'many'", "1 to 1,048,576"]),
         ([*EXPLORE, "--fix", "size_mix=cauchy"], ["size_mix", "'cauchy'", "lognormal"]),
+        ([*EXPLORE, "--fix", "total_bytes=1GB"], ["total_bytes", "'1GB'", "as 64KiB, 16MiB or 1GiB"]),
+        ([*EXPLORE, "--fix", "direction=d2h", "--fix", "direction=h2d"], ["direction", "already", "say it once"]),
+        (["trials", "--csv", "--json"], ["--csv and --json", "name one"]),
+        (["show"], ["TRIAL", "bisect show --help"]),
         ([*EXPLORE, "--fix", "descriptor_count"], ["--fix descriptor_count=VALUE"]),
         ([*EXPLORE, "--vary", "size_spread=0.2"], ["size_spread", "LO:HI"]),
         ([*EXPLORE, "--vary", "size_spread=0.9:0.1"], ["size_spread", "0.9 is above 0.1"]),
@@ -173,3 +178,34 @@ def test_foreign_files_are_refused_and_left_alone(
     assert run(["campaigns", "--db", str(path)]) == ExitCode.BAD_INPUT
     assert str(path) in capsys.readouterr().err
     assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["replay", "h200-busy-boundary/466", "--control"],
+        ["control", "h200-busy-boundary/466"],
+        ["isolate", "h200-busy-boundary/466"],
+        ["shrink", "h200-busy-boundary/466"],
+        ["analyze", "h200-busy-boundary", "--test", "10"],
+        ["explore", "--resume", "h200-busy-boundary", "--budget", "400"],
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_trials_of_a_gpu_are_not_run_where_there_is_none(
+    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("cubisect.isolation.resolve.probe_cuda", lambda: {"error": "no CUDA driver here"})
+    copy = tmp_path / "copy.sqlite"
+    copy.write_bytes(REFERENCE.read_bytes())
+    assert run([*arguments, "--db", str(copy)]) == ExitCode.BAD_ENVIRONMENT
+    assert "--driver cuda: no CUDA driver here; type `bisect doctor`" in capsys.readouterr().err
+    assert copy.read_bytes() == REFERENCE.read_bytes(), "nothing is recorded"
+
+
+def test_a_trial_that_did_not_fail_has_nothing_to_reproduce(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    database = str(tmp_path / "t.sqlite")
+    assert run([*EXPLORE, "--budget", "1", "--name", "c", "--db", database]) == ExitCode.DONE
+    assert run(["reproduce", "c/1", "-o", str(tmp_path / "case"), "--db", database]) == ExitCode.BAD_INPUT
+    assert "trial c/1 ended ok: reproduce needs a failing one" in capsys.readouterr().err
+    assert not (tmp_path / "case").exists()

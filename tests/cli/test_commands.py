@@ -169,7 +169,7 @@ def test_a_report_says_that_it_is_simulated(
 def test_a_comparison_can_fail_a_pipeline(database: str, capsys: pytest.CaptureFixture[str]) -> None:
     worse = told(["compare", "clean", "limit", "--fail-on", "new"], database, capsys, code=ExitCode.CHECK_FAILED)
     assert any(change["change"] in {"new", "fails more often"} for change in [worse["overall"], *worse["changes"]])
-    told(["compare", "limit", "limit", "--fail-on", "new"], database, capsys)
+    told(["compare", "limit", "clean", "--fail-on", "new"], database, capsys)
 
 
 def test_seen_outcomes_can_fail_a_pipeline(database: str, failing: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -87,7 +87,7 @@ FOUR_GPUS = {"devices": [{"index": index, "uuid": f"GPU-{index}"} for index in r
 def test_lanes_leave_every_rank_a_gpu_of_its_own(
     make_engine: Callable[..., LocalEngine], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(local, "probe_cuda", lambda: FOUR_GPUS)
+    monkeypatch.setattr(local, "usable_cuda", lambda: FOUR_GPUS)
     lanes = {ranks: make_engine("cuda", lanes=None, gpus=None, ranks=ranks) for ranks in (1, 2, 3, 4)}
     assert {n: [a.lane.gpu for a in engine._attendants] for n, engine in lanes.items()} == {
         1: [0, 1, 2, 3], 2: [0, 2], 3: [0], 4: [0],
@@ -97,7 +97,7 @@ def test_lanes_leave_every_rank_a_gpu_of_its_own(
 def test_more_ranks_than_gpus_must_be_allowed_to_share(
     make_engine: Callable[..., LocalEngine], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(local, "probe_cuda", lambda: FOUR_GPUS)
+    monkeypatch.setattr(local, "usable_cuda", lambda: FOUR_GPUS)
     with pytest.raises(InputError, match="ranks 8: there are 4 GPUs; add --share-gpus"):
         make_engine("cuda", lanes=None, gpus=None, ranks=8)
     with pytest.raises(InputError, match="ranks 2: there is 1 GPU; add --share-gpus"):

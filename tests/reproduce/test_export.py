@@ -86,10 +86,18 @@ def test_nothing_personal(tmp_path: Path) -> None:
 def test_again_over_an_earlier_export_what_else_lies_there_stays(tmp_path: Path) -> None:
     exported(tmp_path / "out", point_spec())
     (tmp_path / "out" / "batch.log").write_text("mine")
-    exported(tmp_path / "out", point_spec(descriptor_count=3, stream_state="blocked"))
-    assert read_case(tmp_path / "out" / "case.json").spec.descriptor_count == 3
+    exported(tmp_path / "out", point_spec(stream_state="blocked"))
+    assert read_case(tmp_path / "out" / "case.json").spec.stream_state == "blocked"
     left = {"README.md", "case.json", "reproduce.c", "batch.log"}  # no reproduce.py of the first one
     assert {entry.name for entry in (tmp_path / "out").iterdir()} == left
+
+
+def test_the_case_of_another_batch_is_left_alone(tmp_path: Path) -> None:
+    exported(tmp_path / "out", point_spec())
+    before = (tmp_path / "out" / "case.json").read_bytes()
+    with pytest.raises(InputError, match="case of another batch"):
+        exported(tmp_path / "out", point_spec(descriptor_count=3))
+    assert (tmp_path / "out" / "case.json").read_bytes() == before
 
 
 def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:

@@ -27,14 +27,14 @@ class Limits(Result):
 
 def limits_of(frame: pd.DataFrame) -> Limits:
     """Return what the trials of this frame cannot say."""
-    rows = conclusive(frame)
+    rows, simulated = conclusive(frame), bool(frame.attrs.get("simulated"))
     found = [
         _simulated(frame),
         _held(rows),
         _repeats(rows),
-        _machines(rows),
+        "" if simulated else _machines(rows),
         _environments(frame),
-        "" if frame.attrs.get("simulated") else _lanes(rows),
+        "" if simulated else _lanes(rows),
         _lost(frame),
         _chosen(rows),
     ]

@@ -96,7 +96,7 @@ class Rate(Result):
     def answer(self) -> str:
         """The rate as a sentence; zero failures give the upper bound, not "safe"."""
         if not self.trials:
-            return f"{self.what}: no trials."
+            return f"{self.what}: no rate, for there are none of these trials ({self.sample})."
         sure = percent(self.interval.confidence)
         if not self.failures:
             return (

@@ -171,8 +171,7 @@ class WitnessVerdict(Result):
     def answer(self) -> str:
         """The verdict with its strongest pair."""
         if not self.strata:
-            spend = f"spend {SUGGESTED_BUDGET} (`bisect analyze --test N`)"
-            return f"Whether more is always worse needs fresh trials: {spend}."
+            return f"Whether more is always worse needs fresh trials: `bisect analyze NAME --test {SUGGESTED_BUDGET}`."
         kind = min(self.p_values, key=lambda k: self.p_values[k])
         p = f"corrected p = {self.p_values[kind]:.2g}, {plural(self.trials, 'fresh trial')}"
         if self.finding is not Finding.NO:

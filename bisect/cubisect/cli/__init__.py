@@ -22,7 +22,9 @@ def run(arguments: list[str]) -> int:
         return _fail(str(error), error.exit_code)
     except typer.TyperException as error:
         message = error.format_message().rstrip(".")  # none with no arguments at all, when the help was shown
-        return _fail(f"{message}; type `bisect --help`", ExitCode.BAD_INPUT) if message else ExitCode.BAD_INPUT
+        context = getattr(error, "ctx", None)
+        command = context.command_path if context is not None else "bisect"
+        return _fail(f"{message}; type `{command} --help`", ExitCode.BAD_INPUT) if message else ExitCode.BAD_INPUT
     except (KeyboardInterrupt, typer.Abort):  # while the command is still being loaded
         return _fail("interrupted", ExitCode.INTERRUPTED)
 

@@ -28,7 +28,7 @@ from cubisect.cli.records import Campaign, Trial
 from cubisect.errors import ExitCode, InputError
 from cubisect.outcome import FAILURES
 from cubisect.report.faults import recorded_faults
-from cubisect.report.findings import analysis_view, comparison_table, isolation_view
+from cubisect.report.findings import analysis_view, comparison_view, isolation_view
 from cubisect.report.plots import write_pictures
 from cubisect.search.followups import isolation_domains, run_controls, run_isolation, run_witness_test
 from cubisect.search.machine import Machine
@@ -147,7 +147,7 @@ def isolate(
     """Vary one factor at a time around a failing trial: which are needed, which irrelevant, which make it worse?"""
     if not 0 < error < 0.5:
         raise InputError(f"--error {error}: give a probability above 0 and below 0.5")
-    only = parse_vary(axis)
+    only = parse_vary(axis, "--axis")
     store = open_store(db)
     record = store.trial(trial)
     if record.outcome not in FAILURES:
@@ -185,12 +185,15 @@ def compare(
     store = open_store(db)
     other = open_store(after_db) if after_db else store
     first, second = store.campaign(before), other.campaign(after)
+    if first.name == second.name and (after_db is None or after_db == db):
+        raise InputError(f"{before} and {after} are one campaign; name two, `bisect campaigns` lists them")
     result = compare_frames(
         store.frame(first), other.frame(second), same_space=first.space.to_json() == second.space.to_json()
     )
     if json:
-        print_json(result.to_json())
+        told = {"before": first.name, "after": second.name, "simulated": first.simulated or second.simulated}
+        print_json({**told, **result.to_json()})
     else:
-        Console().print(comparison_table(result))
+        Console().print(comparison_view(result, first, second))
     if fail_on and result.any_new:
         raise typer.Exit(ExitCode.CHECK_FAILED)

@@ -54,6 +54,7 @@ class Display:
         self._console, self._label, self._clock = console, label, clock
         self._live = Live(console=console, refresh_per_second=8, transient=True) if console.is_terminal else None
         self._printed_at = clock()
+        self._spent = False
 
     def __enter__(self) -> Self:
         if self._live:
@@ -72,8 +73,13 @@ class Display:
         failed = record is not None and record.outcome in FAILURES and record is progress.last_failure
         if failed and record is not None:
             self._console.print(f"  {describe(record)}", highlight=False, soft_wrap=True)
-        if record is not None and (progress.done == progress.budget or self._due()):
+        if record is not None and (self._due() or self._at_last(progress)):
             self._console.print(self._line(progress), highlight=False, soft_wrap=True)
+
+    def _at_last(self, progress: "Progress") -> bool:
+        """Tell once that the budget is spent: controls may follow."""
+        spent, self._spent = progress.done == progress.budget and not self._spent, progress.done == progress.budget
+        return spent
 
     def _due(self) -> bool:
         if self._clock() - self._printed_at < PLAIN_EVERY_S:
@@ -114,13 +120,13 @@ def rate(progress: "Progress") -> str:
 
 
 def run_line(console: Console, *, total: int) -> Callable[[TrialRecord], None]:
-    """Return a listener that prints one line per finished trial: how many of `total` are done, and the time left."""
+    """Return a listener that prints one line per finished trial: how many of at most `total`, and the time left."""
     start, done = time.monotonic(), 0
 
     def listen(record: TrialRecord) -> None:
         nonlocal done
         done += 1
         left = (time.monotonic() - start) / done * max(total - done, 0)
-        say(console, f"  {done}/{total}, {duration(left)} left  {describe(record)}")
+        say(console, f"  {done}/{total}, at most {duration(left)} left  {describe(record)}")
 
     return listen

@@ -123,6 +123,7 @@ def explore(
     if resume is not None:
         _refuse_with_resume(campaign_file, driver, seed, sampler, fix, vary, preset, name, chunk)
         store = open_store(db)
+        resolve(store.campaign(resume).driver, machine)  # before the record says that there is more to do
         campaign = resume_campaign(store, resume, budget=budget)
     else:
         options = CampaignFile(

@@ -100,17 +100,21 @@ def parse_fix(items: list[str] | None, chunk: int | None = None) -> dict[str, An
         name, equals, text = item.partition("=")
         if not equals:
             raise InputError(f"--fix {item}: write --fix {name}=VALUE, allowed is {axis_named(name).range_text}")
+        if name in fixed:
+            raise InputError(f"--fix {item}: {name} is held at {fixed[name]} already; say it once, or use --vary")
         fixed[name] = axis_named(name).parse(text)
     return fixed
 
 
-def parse_vary(items: list[str] | None) -> dict[str, Range | tuple[Value, ...] | None]:
-    """Return the domains of ``--vary AXIS[=LO:HI]``."""
-    varied = {}
+def parse_vary(items: list[str] | None, option: str = "--vary") -> dict[str, Range | tuple[Value, ...] | None]:
+    """Return the domains of ``--vary AXIS[=LO:HI]``, or of another option of that form."""
+    varied: dict[str, Range | tuple[Value, ...] | None] = {}
     for item in items or []:
         name, equals, text = item.partition("=")
         axis_named(name)
-        varied[name] = parse_domain(name, text if equals else None)
+        if name in varied:
+            raise InputError(f"{option} {item}: {name} is named twice; say it once")
+        varied[name] = parse_domain(name, text if equals else None, option)
     return varied
 
 

@@ -52,6 +52,8 @@ def trials(
 
       bisect trials NAME --csv > trials.csv
     """
+    if as_csv and json:
+        raise InputError("--csv and --json are two forms; name one")
     store = open_store(db)
     chosen = store.campaign(campaign)
     if as_csv:

@@ -159,8 +159,8 @@ def _outcome(record: TrialRecord) -> Outcome:
 def _request(db: str, what: str | None, fixed: dict[str, Any], preset: str | None, batch: Path | None) -> Replay:
     if sum(source is not None for source in (what, preset, batch)) > 1:
         raise InputError("give one of TRIAL, case.json, --preset and --batch")
-    if what is not None and what.endswith(".json"):
-        case = read_case(Path(what))
+    if what is not None and (file := _case_file(what)) is not None:
+        case = read_case(file)
         return Replay(spec=_changed(case.spec, fixed), driver=case.driver)
     if what is not None:
         record = open_store(db).trial(what)
@@ -174,6 +174,13 @@ def _request(db: str, what: str | None, fixed: dict[str, Any], preset: str | Non
         return Replay(spec=TrialSpec.at(Point.of(fixed)))
     scale = fixed.pop("scale", None)
     return Replay(spec=TrialSpec.at(preset_point(preset, None if scale is None else int(scale), **fixed)))
+
+
+def _case_file(what: str) -> Path | None:
+    """Return the file of an exported case, which may be named by its folder; None for a recorded trial."""
+    if what.endswith(".json"):
+        return Path(what)
+    return Path(what, "case.json") if Path(what, "case.json").is_file() else None
 
 
 def _changed(spec: TrialSpec, fixed: Mapping[str, Value]) -> TrialSpec:

@@ -16,6 +16,7 @@ from cubisect.outcome import FAILURES
 from cubisect.report.faults import recorded_faults
 from cubisect.report.minimal import minimal_cases
 from cubisect.report.pages import Report
+from cubisect.report.terminal import SIMULATED
 from cubisect.reproduce.c_source import c_source
 from cubisect.reproduce.case import Case
 from cubisect.reproduce.export import FILES, export, facts_of, timeout_of
@@ -48,12 +49,18 @@ def reproduce(
     """Write a stand-alone C program, a Python script and a JSON case that submit exactly this batch."""
     store = open_store(db)
     record = store.trial(trial)
+    if record.outcome not in FAILURES:
+        raise InputError(
+            f"trial {record.ref} ended {record.outcome}: reproduce needs a failing one; type `bisect trials`, or "
+            f"`bisect replay {record.ref}` to run it again"
+        )
     campaign = store.campaign(record.campaign)
     batch_runs, control_runs = recorded_runs(store.frame(campaign), record)
     environment = store.environment_of(record)
     case = export(record, output, environment=environment, batch_runs=batch_runs, control_runs=control_runs)
     if json:
-        print_json({"directory": str(output), "files": [name for name in FILES if (output / name).exists()]})
+        files = [name for name in FILES if (output / name).exists()]
+        print_json({"trial": record.ref, "simulated": record.simulated, "directory": str(output), "files": files})
         return
     console = Console()
     say(console, f"{case.title}: {output}", style="bold")
@@ -91,7 +98,8 @@ def report(
     if json:
         print_json({"report": str(output), "campaign": campaign.name, "simulated": campaign.simulated})
     else:
-        say(Console(), f"{output}: {record.ref if record else campaign.name}, {len(text) >> 10} KiB")
+        mark = f", {SIMULATED}" if campaign.simulated else ""
+        say(Console(), f"{output}: {record.ref if record else campaign.name}{mark}, {len(text) >> 10} KiB")
 
 
 def _runs(frame: pd.DataFrame, record: TrialRecord | None) -> list[Rate]:

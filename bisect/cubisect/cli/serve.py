@@ -20,11 +20,12 @@ def serve(
 ) -> None:
     """Serve the record as a live page and an HTTP API: watch, start, stop and resume campaigns."""
     try:
-        from cubisect.service import create_app, login_url  # noqa: PLC0415  (an extra)
+        from cubisect.service import check_port, create_app, login_url  # noqa: PLC0415  (an extra)
         from cubisect.service import serve as run_server  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise UnfitEnvironmentError(f"{error}; type pip install 'cubisect[service]'") from error
     app = create_app(db, token, host=host, create=True)
+    check_port(app, port)
     say(Console(stderr=True), login_url(app, port))
     say(
         Console(stderr=True),

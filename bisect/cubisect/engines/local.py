@@ -16,7 +16,7 @@ from cubisect.isolation.hang import OBSERVE_LIMIT_S
 from cubisect.isolation.health import GpuHealth
 from cubisect.isolation.lane import DYING_LIMIT_S
 from cubisect.isolation.nvml import Nvml
-from cubisect.isolation.resolve import environment, environment_here, probe_cuda
+from cubisect.isolation.resolve import environment, environment_here, usable_cuda
 
 CLOSE_LIMIT_S = OBSERVE_LIMIT_S + DYING_LIMIT_S
 """A lane that is told to end may be looking at a hang, or waiting for a process to die; mostly it ends at once."""
@@ -43,6 +43,7 @@ class LocalEngine:
 
     Raises:
         InputError: a lane or GPU number that cannot be, fewer GPUs than ranks, or the driver cannot be loaded.
+        UnfitEnvironmentError: CUDA cannot be used here.
     """
 
     def __init__(
@@ -58,7 +59,7 @@ class LocalEngine:
         options: LaneOptions | None = None,
         book: CalibrationBook | None = None,
     ) -> None:
-        probe = probe_cuda() if driver == "cuda" else {}
+        probe = usable_cuda() if driver == "cuda" else {}
         uuids = devices_of(probe)
         self._most_ranks, self._gpus = None, usable_gpus(driver, uuids, gpus, ranks=ranks, share_gpus=share_gpus)
         if driver == "cuda" and not share_gpus:

@@ -161,7 +161,7 @@ def native_stack(pid: int) -> str | None:
     gdb = shutil.which("gdb")
     if gdb is None:
         return None
-    text = _output([gdb, "-nx", "-batch", "-p", str(pid), "-ex", "thread apply all bt"])
+    text = _output([gdb, "-nx", "-batch", "-iex", "set auto-load off", "-p", str(pid), "-ex", "thread apply all bt"])
     return re.sub(r"(?m)^(\[New LWP|warning:|Download failed).*\n", "", text) or None
 
 

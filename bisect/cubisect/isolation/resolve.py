@@ -19,9 +19,6 @@ from cubisect.errors import UnfitEnvironmentError
 PROBE_TIMEOUT_S = 60.0
 """A healthy machine answers within a second or two; a wedged GPU may never answer."""
 
-
-"""The driver that `auto` takes where there is no GPU."""
-
 PACKAGES = ("cubisect", "cuda-bindings", "numpy", "optuna", "scikit-learn", "scipy", "sqlalchemy")
 
 
@@ -43,12 +40,7 @@ def resolve_driver(name: str) -> Resolved:
         UnfitEnvironmentError: `cuda` was asked for and cannot be used.
     """
     if name == "cuda":
-        probe = probe_cuda()
-        if probe.get("error"):
-            raise UnfitEnvironmentError(
-                f"--driver cuda: {probe['error']}; type `bisect doctor`, or use --driver {drivers.DEFAULT_SIMULATED}"
-            )
-        return _cuda(probe)
+        return _cuda(usable_cuda())
     if name == "auto":
         probe = probe_cuda()
         if not probe.get("error"):
@@ -58,6 +50,20 @@ def resolve_driver(name: str) -> Resolved:
     driver = drivers.load(name)
     note = f"SIMULATED: {driver.name} is a model of a driver; nothing here was measured on a GPU"
     return Resolved(name=name, simulated=driver.simulated, environment=environment(driver.environment()), note=note)
+
+
+def usable_cuda() -> dict[str, Any]:
+    """Return what `probe_cuda` found.
+
+    Raises:
+        UnfitEnvironmentError: CUDA cannot be used here.
+    """
+    probe = probe_cuda()
+    if probe.get("error"):
+        raise UnfitEnvironmentError(
+            f"--driver cuda: {probe['error']}; type `bisect doctor`, or use --driver {drivers.DEFAULT_SIMULATED}"
+        )
+    return probe
 
 
 def probe_cuda() -> dict[str, Any]:

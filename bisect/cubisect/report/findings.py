@@ -101,14 +101,31 @@ def isolation_view(result: Isolated, record: TrialRecord) -> RenderableType:
     return Group(title, table, Text(), Text(result.answer))
 
 
+def comparison_view(comparison: Comparison, before: Campaign, after: Campaign) -> RenderableType:
+    """Return what changed, a row per region, and which trials count."""
+    title = Text("\n").join(
+        Text(f"{when}: {_named(c)}", style="bold") for when, c in (("before", before), ("after", after))
+    )
+    counted = (
+        "A region counts held-out trials of the campaign that it was found in, and all trials of the other one. "
+        "Differences with 95 % intervals."
+    )
+    return Group(title, Text(), comparison_table(comparison), Text(), Text(counted, style="dim"))
+
+
+def _named(campaign: Campaign) -> str:
+    mark = f"  {SIMULATED}" if campaign.simulated else ""
+    return f"{campaign.name} on {campaign.driver}{mark}"
+
+
 def comparison_table(comparison: Comparison) -> RenderableType:
     """Return what changed, a row per region."""
     table = Table(box=None, padding=(0, 1), header_style="bold")
     table.add_column("change", no_wrap=True)
-    table.add_column("region", overflow="fold")
+    table.add_column("region", overflow="fold", min_width=20)
     table.add_column("before", justify="right", no_wrap=True)
     table.add_column("after", justify="right", no_wrap=True)
-    table.add_column("difference, 95 %", no_wrap=True)
+    table.add_column("difference")
     for change in (comparison.overall, *comparison.changes):
         interval = f"{100 * change.difference.low:+.0f} to {100 * change.difference.high:+.0f} points"
         table.add_row(
@@ -126,4 +143,6 @@ def _next_steps(frame: pd.DataFrame, campaign: Campaign, failures: int) -> str:
         return f"next: bisect analyze {campaign.name}"
     rows = mapping(frame)
     first = int(rows.loc[failed(rows), "number"].iloc[-1])
-    return f"next: bisect analyze {campaign.name}, bisect show {first}, bisect isolate {first}, bisect shrink {first}"
+    trial = f"{campaign.name}/{first}"
+    commands = (f"analyze {campaign.name}", f"show {trial}", f"isolate {trial}", f"shrink {trial}")
+    return "\n      ".join(("next: bisect " + commands[0], *(f"bisect {command}" for command in commands[1:])))

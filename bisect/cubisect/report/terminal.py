@@ -60,7 +60,7 @@ def campaigns_table(summaries: Sequence[CampaignSummary]) -> RenderableType:
     if not summaries:
         return Text("no campaign is recorded yet; type `bisect explore` to run one")
     table = Table(box=None, padding=(0, 1), header_style="bold")
-    table.add_column("campaign", overflow="fold")
+    table.add_column("campaign", overflow="fold", no_wrap=True)  # to be copied
     table.add_column("driver", overflow="fold")
     table.add_column("trials", justify="right", no_wrap=True)
     table.add_column("outcomes", overflow="fold")
@@ -134,7 +134,7 @@ def trial_panel(
     if record.evidence is not None:
         seen = _facts()
         for name, text in evidence_rows(record.evidence, calibration, cost if record.outcome is Outcome.HANG else None):
-            _add(seen, name, text)
+            _add(seen, name, _shortened(text))
         parts.append(seen)
     parts.append(Text(f"\nreplay it: bisect replay {record.ref} --times 20", style="dim"))
     return Group(*parts)
@@ -209,6 +209,16 @@ def evidence_rows(
         ("output", evidence.output_tail.strip()),
     ]
     return [(name, str(text)) for name, text in found if text]
+
+
+MOST_LINES = 30
+"""Lines of one piece of evidence in a terminal: of a stack the innermost frames come first."""
+
+
+def _shortened(text: str) -> str:
+    lines = text.splitlines()
+    more = len(lines) - MOST_LINES
+    return text if more <= 0 else "\n".join([*lines[:MOST_LINES], f"… {more} more lines; --json has them all"])
 
 
 def _rank(rank: Evidence) -> str:

@@ -32,7 +32,7 @@ def export(
     `environment` is the campaign's; `batch_runs` and `control_runs` count runs of the very batch, both ways.
 
     Raises:
-        InputError: the trial has not finished, or the folder holds other files than an earlier export.
+        InputError: the trial has not finished, or the folder holds other files than an earlier export of it.
     """
     case = Case.of(record, environment=environment, batch_runs=batch_runs, control_runs=control_runs)
     write_folder(files_of(case, timeout_s=timeout_of(record)), directory)
@@ -110,14 +110,18 @@ def environment_lines(found: Mapping[str, Any]) -> list[str]:
 
 
 def write_folder(files: Mapping[str, str], directory: Path) -> None:
-    """Write the files into a folder that is new or empty, or over an earlier export; what else lies there stays.
+    """Write the files into a folder that is new or empty, or over an earlier export of the same batch.
+
+    What else lies there stays.
 
     Raises:
-        InputError: the folder holds files but no earlier export, or cannot be written.
+        InputError: the folder holds files but no earlier export of this batch, or cannot be written.
     """
     try:
-        if directory.exists() and any(directory.iterdir()) and not _holds_case(directory):
-            raise InputError(f"{directory} holds other files; give an empty or a new folder by -o")
+        if directory.exists() and any(directory.iterdir()) and not _holds_case(directory, files["case.json"]):
+            raise InputError(
+                f"{directory} holds other files, or the case of another batch; give an empty or a new folder by -o"
+            )
         directory.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=directory, prefix=".writing-") as staging:
             for name, text in files.items():
@@ -131,9 +135,10 @@ def write_folder(files: Mapping[str, str], directory: Path) -> None:
         raise InputError(f"{directory} cannot be written: {error.strerror}; give another folder by -o") from error
 
 
-def _holds_case(directory: Path) -> bool:
+def _holds_case(directory: Path, new: str) -> bool:
+    """Tell whether the folder has an earlier export of the batch that `new`, a ``case.json``, is of."""
     try:
         data = json.loads((directory / "case.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return False
-    return isinstance(data, dict) and data.get("format") == FORMAT
+    return isinstance(data, dict) and data.get("format") == FORMAT and data.get("batch") == json.loads(new)["batch"]

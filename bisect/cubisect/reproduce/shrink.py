@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from cubisect.analysis.rates import Rate
-from cubisect.analysis.result import Result, number, plural
+from cubisect.analysis.result import Result, plural
 from cubisect.batch import Descriptors
 from cubisect.errors import InputError
 from cubisect.reproduce.moves import Move, moved, moves, plain_values
@@ -101,7 +101,7 @@ class ShrinkResult(Result):
     @property
     def answer(self) -> str:
         """Before, after, rate and cost."""
-        cut = "" if self.complete else " (the budget ended it; a larger --budget goes on from here)"
+        cut = "" if self.complete else " (the budget ended it; run it again to go on)"
         return (
             f"{self.before.answer} → {self.after.answer}. {self.rate.answer} {plural(self.trials, 'trial')} spent{cut}."
         )
@@ -298,7 +298,7 @@ class _Shrinker:
                 return
 
     def _try_rows(self, step: str, rows: Descriptors, what: str = "") -> bool:
-        text = what or f"{len(rows)} of {len(self.best.batch)} descriptors"
+        text = what or f"{len(rows):,} of {len(self.best.batch):,} descriptors"
         return self._try(step, self._with_rows(rows), text)
 
     def _with_rows(self, rows: Descriptors) -> TrialSpec:
@@ -350,7 +350,8 @@ def _rounder(value: int) -> Iterator[int]:
 
 
 def _short(value: Value) -> str:
-    return number(value) if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
+    """Return a value as it is: what is kept must be what was submitted."""
+    return f"{value:,}" if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
 
 
 def _least(left: Mapping[str, Value], name: str) -> str | None:

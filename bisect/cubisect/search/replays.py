@@ -73,11 +73,11 @@ def _plans(request: Replay, times: int, parent: TrialRecord | None) -> Iterator[
 
 def _campaign(store: Store, request: Replay, machine: Machine, on_note: Callable[[str], None]) -> Campaign:
     """Return the parent's campaign, or a new one for a batch that has none or is run on another driver."""
-    if request.parent is not None and request.driver == request.parent.driver:
-        return store.campaign(request.parent.campaign)
     resolved = resolve(request.driver, machine)
     if resolved.note:
         on_note(resolved.note)
+    if request.parent is not None and request.driver == request.parent.driver:
+        return store.campaign(request.parent.campaign)
     made = store.create_campaign(
         NewCampaign(
             name=f"replay-{datetime.now(UTC):%Y%m%d-%H%M%S-%f}",

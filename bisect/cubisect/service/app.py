@@ -1,6 +1,7 @@
 """The FastAPI application: rooms put together, errors told in one line, and how it is served."""
 
 import secrets
+import socket
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -15,7 +16,7 @@ from starlette.exceptions import HTTPException
 from starlette.staticfiles import StaticFiles
 
 from cubisect import __version__
-from cubisect.errors import BisectError, InputError
+from cubisect.errors import BisectError, InputError, UnfitEnvironmentError
 from cubisect.service import api, downloads, pages
 from cubisect.service.context import Service
 from cubisect.service.processes import Launcher
@@ -83,6 +84,23 @@ def login_url(app: FastAPI, port: int) -> str:
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(access.host, access.host)  # noqa: S104  (not bound, only shown)
     shown = f"[{host}]" if ":" in host else host
     return f"http://{shown}:{port}/login?{urlencode({'token': access.token})}"
+
+
+def check_port(app: FastAPI, port: int) -> None:
+    """See that nobody else listens there.
+
+    Raises:
+        UnfitEnvironmentError: somebody does, or the address is none of this machine.
+    """
+    access: Access = app.state.service.access
+    try:
+        with socket.create_server(
+            (access.host, port), family=socket.AF_INET6 if ":" in access.host else socket.AF_INET
+        ):
+            pass
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise UnfitEnvironmentError(f"cannot listen on {access.host}:{port} ({why}); try another --port") from error
 
 
 def serve(app: FastAPI, port: int = DEFAULT_PORT) -> None:
