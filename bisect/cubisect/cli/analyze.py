@@ -23,7 +23,7 @@ from cubisect.cli.options import (
     parse_timeout,
     parse_vary,
 )
-from cubisect.cli.output import print_json, say
+from cubisect.cli.output import print_json, say, working
 from cubisect.cli.records import Campaign, Trial
 from cubisect.errors import ExitCode, InputError
 from cubisect.outcome import FAILURES
@@ -90,10 +90,12 @@ def analyze(
     if test:
         machine = Machine(lanes=lanes, gpus=parse_gpus(gpus), share_gpus=share_gpus, timeout_s=parse_timeout(timeout))
         run_witness_test(store, chosen, test, machine, run_line(console, total=test))
-    frame = store.frame(chosen)
-    result = analyze_frame(frame, chosen.space, bound=bound, confidence=confidence)
-    faults = recorded_faults(store, chosen)
-    for file in write_pictures(frame, result, pictures) if pictures else ():
+    with working(f"analysing {chosen.name}"):
+        frame = store.frame(chosen)
+        result = analyze_frame(frame, chosen.space, bound=bound, confidence=confidence)
+        faults = recorded_faults(store, chosen)
+        files = list(write_pictures(frame, result, pictures)) if pictures else []
+    for file in files:
         say(console, str(file))
     if json:
         print_json({**result.to_json(), "faults": faults.to_json()})
@@ -187,9 +189,10 @@ def compare(
     first, second = store.campaign(before), other.campaign(after)
     if first.name == second.name and (after_db is None or after_db == db):
         raise InputError(f"{before} and {after} are one campaign; name two, `bisect campaigns` lists them")
-    result = compare_frames(
-        store.frame(first), other.frame(second), same_space=first.space.to_json() == second.space.to_json()
-    )
+    with working(f"comparing {first.name} and {second.name}"):
+        result = compare_frames(
+            store.frame(first), other.frame(second), same_space=first.space.to_json() == second.space.to_json()
+        )
     if json:
         told = {"before": first.name, "after": second.name, "simulated": first.simulated or second.simulated}
         print_json({**told, **result.to_json()})

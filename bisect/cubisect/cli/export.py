@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from cubisect.cli.options import DEFAULT_DATABASE, Database, Json, open_store
-from cubisect.cli.output import print_json, say
+from cubisect.cli.output import print_json, say, working
 from cubisect.cli.records import Campaign
 from cubisect.errors import InputError, choices
 from cubisect.report.terminal import SIMULATED
@@ -75,7 +75,8 @@ def export(
     form = _form(output, as_)
     store = open_store(db)
     chosen = store.campaign(campaign)
-    trials = WRITERS[form](store, chosen, output)
+    with working(f"exporting {chosen.name}"):
+        trials = WRITERS[form](store, chosen, output)
     place = without_password(output)
     if json:
         told = {"campaign": chosen.name, "simulated": chosen.simulated, "format": form, "output": place}

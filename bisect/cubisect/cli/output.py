@@ -2,7 +2,8 @@
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import typer
@@ -16,6 +17,13 @@ def print_json(data: Any) -> None:
     """Write one JSON document to standard output."""
     json.dump(data, sys.stdout, indent=2, default=str)
     sys.stdout.write("\n")
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """Say on a terminal what takes some seconds, while it does."""
+    with Console(stderr=True).status(f"{what} …"):
+        yield
 
 
 def say(console: Console, text: str, *, style: str = "") -> None:

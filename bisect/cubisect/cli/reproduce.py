@@ -9,7 +9,7 @@ from rich.console import Console
 
 from cubisect.analysis.rates import Rate
 from cubisect.cli.options import DEFAULT_DATABASE, Database, Json, open_store
-from cubisect.cli.output import print_json, say
+from cubisect.cli.output import print_json, say, working
 from cubisect.cli.records import Trial
 from cubisect.errors import InputError
 from cubisect.outcome import FAILURES
@@ -83,14 +83,15 @@ def report(
     store = open_store(db)
     record = store.trial(what) if what is not None and ("/" in what or what.isdigit()) else None
     campaign = store.campaign(record.campaign if record else what)
-    frame = store.frame(campaign)
-    minimal = minimal_cases(store, campaign, record)
-    listed = minimal[0].after if minimal else record
-    page = Report(
-        campaign, frame, record, _runs(frame, record), minimal, _reproducer(store, frame, listed), listed,
-        recorded_faults(store, campaign),
-    )  # fmt: skip
-    text = page.html() if output.suffix == ".html" else page.markdown()
+    with working(f"writing of {record.ref if record else campaign.name}"):
+        frame = store.frame(campaign)
+        minimal = minimal_cases(store, campaign, record)
+        listed = minimal[0].after if minimal else record
+        page = Report(
+            campaign, frame, record, _runs(frame, record), minimal, _reproducer(store, frame, listed), listed,
+            recorded_faults(store, campaign),
+        )  # fmt: skip
+        text = page.html() if output.suffix == ".html" else page.markdown()
     try:
         output.write_text(text, encoding="utf-8")
     except OSError as error:

@@ -19,7 +19,7 @@ LEAST_RATE = 0.5
 
 @dataclass(frozen=True, kw_only=True)
 class MinimalCase:
-    """A trial and what it was shrunk to. `rate` is of all runs of the smallest, `trials` what shrinking took."""
+    """A trial and what it was shrunk to. `rate` is of the last runs of the smallest, `trials` what shrinking took."""
 
     before: TrialRecord
     after: TrialRecord
@@ -71,6 +71,7 @@ def _smallest(parent: TrialRecord, runs: Sequence[TrialRecord]) -> MinimalCase |
         found = []
         for group in _by_batch(runs, without=parent.spec):
             told = [run for run in group if run.outcome is not Outcome.INCONCLUSIVE]
+            told = told[-SETTLED_RUNS:]  # those by which it was not chosen, where shrinking came to its end
             failing = [run for run in told if same(run)]
             if failing and len(failing) >= LEAST_RATE * len(told):
                 rate = Rate.of("runs with the same signature", len(failing), len(told), Sample.REPLICATES)
