@@ -74,7 +74,7 @@ def _settle(birth: Birth, output: io.TextIOWrapper) -> ProgressPage:
     os.setsid()
     page = ProgressPage(birth.page)
     page.begin()
-    high = [fcntl.fcntl(fd, fcntl.F_DUPFD, 64) for fd in (birth.output, birth.mail, birth.stacks)]
+    high = [fcntl.fcntl(fd, fcntl.F_DUPFD, STACKS + 1) for fd in (birth.output, birth.mail, birth.stacks)]
     for fd, target in ((high[0], 1), (high[0], 2), (high[1], MAIL), (high[2], STACKS)):
         os.dup2(fd, target)
     os.closerange(STACKS + 1, os.sysconf("SC_OPEN_MAX"))
